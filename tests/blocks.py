@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import dimfree.data.records
+import dimfree.data.source
 import dimfree.kernel.rows.exact_product
 import dimfree.kernel.rows.space
 import dimfree.kernel.statistics.clipped_sum
@@ -20,7 +21,7 @@ STATISTICS = dimfree.kernel.statistics
 IN_ROWS = ((dimfree.paper.friend_counts, "_ROWS"), (STATISTICS.distances, "_ROWS"))
 IN_ENTRIES: tuple[tuple[Any, str], ...] = (
     (dimfree.data.records, "_BLOCK_ENTRIES"),
-    (dimfree.data.records, "_SPARSE_BLOCK_ENTRIES"),
+    (dimfree.data.source, "SPARSE_BLOCK_ENTRIES"),
     (dimfree.kernel.rows.space, "_BLOCK_ENTRIES"),
     (dimfree.kernel.rows.space, "_TILE_ENTRIES"),
     (dimfree.kernel.rows.exact_product, "_BLOCK_ENTRIES"),

@@ -13,12 +13,12 @@ import scipy.sparse as sparse
 
 from dimfree.data.read import open_table
 from dimfree.data.schema import Schema
-from dimfree.data.stream import Stream
+from dimfree.data.source import Source
 
 NAMES = ("first", "second", "third", "fourth")
 
 
-class RecordedStream(Stream):
+class RecordedStream(Source):
     """A table in memory that is handed out in blocks of its own choice, and remembers their sizes."""
 
     def __init__(self, table: np.ndarray, most: int) -> None:

@@ -20,7 +20,7 @@ import dimfree
 from benchmarks.speed import tables
 from benchmarks.speed.clocks import GIB, Row, TimedNoise, best, child, peak_gib, row, seconds
 from dimfree import read_table, release_mean, release_means, write_report
-from dimfree.data.formats.npy import NpyStream
+from dimfree.data.formats.array_files import NpyStream
 from dimfree.data.records import Records, open_records
 
 PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}

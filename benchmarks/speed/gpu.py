@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.accuracy.running import without_paths
 from benchmarks.record import provenance, provenance_lines, table, write_results
 from dimfree import Options, release_mean
-from dimfree.data.formats.npy import NpyStream
+from dimfree.data.formats.array_files import NpyStream
 from dimfree.data.gpu.device import Place, require_same_bits
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, as_records

@@ -26,7 +26,7 @@ from dimfree.data.gpu.device import device_memory_unspoken
 from dimfree.data.people.labels import Key, check_group_keys, members, person_members, split_groups, split_unlisted
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import Records, as_records, require_valid
-from dimfree.data.select import selected
+from dimfree.data.tables import selected
 from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.kernel import GroupCosts, PrivateGroups
 from dimfree.ledger.charging import Debit, check_ledger

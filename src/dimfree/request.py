@@ -36,7 +36,7 @@ from dimfree.data.gpu.device import Place, device_memory_unspoken, place_of
 from dimfree.data.people.person_records import person_records, split_unit
 from dimfree.data.records import ON_MISSING, Records, as_records
 from dimfree.data.schema import Schema
-from dimfree.data.select import selected
+from dimfree.data.tables import selected
 from dimfree.errors import InvalidParameter, memory_unspoken
 from dimfree.noise import Noise, opened
 from dimfree.options import AUTO, Options

@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 import dimfree.cli.reading as reading_module
 from dimfree.cli import app
 from dimfree.cli.reading import bounds_rows
-from dimfree.data.bounds import Bounds
 from dimfree.data.read import open_table
-from dimfree.data.schema import Schema
+from dimfree.data.schema import Bounds, Schema
 from dimfree.noise import SeededNoise
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release

@@ -15,13 +15,12 @@ from streams import NAMES, lists, needs, store, store_h5ad, wide, write_sheet
 
 import dimfree
 from dimfree.data import read as read_module
-from dimfree.data.bounds import Bounds
 from dimfree.data.people.keys import open_keys
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.read import open_table
 from dimfree.data.records import Records, as_records
-from dimfree.data.schema import Schema
-from dimfree.data.select import selected
+from dimfree.data.schema import Bounds, Schema
+from dimfree.data.tables import selected
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.noise import SeededNoise
 

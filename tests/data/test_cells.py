@@ -14,8 +14,8 @@ import pytest
 from streams import needs, write_sheet
 
 from dimfree.data import read as read_module
+from dimfree.data.endings import shown
 from dimfree.data.formats import cells, delimited
-from dimfree.data.locate import shown
 from dimfree.data.read import open_table, read_table
 from dimfree.data.schema import Schema
 from dimfree.errors import InvalidFile, InvalidParameter
@@ -37,7 +37,7 @@ def written(path, content):
 
 
 def values_of(records):
-    return records._source if not records.streams else np.concatenate([block for block, _ in records.blocks(2)])
+    return records._source.table if not records.streams else np.concatenate([block for block, _ in records.blocks(2)])
 
 
 # ------------------------------------------------------------------------------------------------ .jsonl
@@ -88,7 +88,7 @@ def test_jsonl_with_listed_columns(tmp_path):
     """Names beside them may differ from line to line; one that a line lacks is a missing entry. Order: as listed."""
     path = written(tmp_path / "t.jsonl", '{"who": 7, "a": 1, "b": 2}\n{"a": 3, "note": "x"}\n')
     records = read_table(path, columns=["b", "a"])
-    np.testing.assert_array_equal(records._source, [[2, 1], [np.nan, 3]])
+    np.testing.assert_array_equal(records._source.table, [[2, 1], [np.nan, 3]])
     _, [who], _ = open_table(written(path, '{"who": "p", "a": 1}\n{"who": 7, "a": 3}\n'), Schema(keys=("who",)))
     assert who == ["p", 7]
 
@@ -99,7 +99,7 @@ def test_the_first_line_of_a_jsonl_decides_no_more_than_any_other(tmp_path):
     for order in ((0, 1, 2), (1, 0, 2), (2, 1, 0)):
         path = written(tmp_path / "t.jsonl", "\n".join(lines[at] for at in order))
         expected = np.array([[3, np.nan], [1, 2], [5, 4]])[list(order)]
-        np.testing.assert_array_equal(read_table(path, columns=["a", "b"])._source, expected)
+        np.testing.assert_array_equal(read_table(path, columns=["a", "b"])._source.table, expected)
 
 
 # ------------------------------------------------------------------------------------------------ .xlsx
@@ -110,9 +110,9 @@ def test_xlsx(tmp_path):
     records = read_table(write_sheet(tmp_path / "t.xlsx", rows))
     assert records.columns == ("a", "b")
     blank = [np.nan, np.nan]
-    np.testing.assert_array_equal(records._source, [[1, 2.5], blank, [1, 3], [np.nan, 0.1], blank])
+    np.testing.assert_array_equal(records._source.table, [[1, 2.5], blank, [1, 3], [np.nan, 0.1], blank])
     np.testing.assert_array_equal(
-        read_table(write_sheet(tmp_path / "n.xlsx", [[1, 2], [3, 4]]))._source, [[1, 2], [3, 4]]
+        read_table(write_sheet(tmp_path / "n.xlsx", [[1, 2], [3, 4]]))._source.table, [[1, 2], [3, 4]]
     )
 
 
@@ -220,7 +220,7 @@ def test_standard_input_in_other_formats(monkeypatch, form):
     piped(monkeypatch, file.getvalue())
     records = read_table("-", format=form)
     assert not records.streams
-    np.testing.assert_array_equal(records._source, [[1, 3], [2, 4]])
+    np.testing.assert_array_equal(records._source.table, [[1, 3], [2, 4]])
 
 
 def test_standard_input_that_cannot_be_used(monkeypatch):
@@ -240,7 +240,7 @@ def test_a_pipe_is_read_once(tmp_path, monkeypatch, cell):
     writer.start()
     records = read_table(tmp_path / "pipe", format="csv")
     writer.join(10)
-    np.testing.assert_array_equal(records._source, [[1, 3], [2, 4]])
+    np.testing.assert_array_equal(records._source.table, [[1, 3], [2, 4]])
 
 
 def test_a_comma_where_another_sign_was_said(tmp_path):
@@ -253,7 +253,7 @@ def test_a_comma_where_another_sign_was_said(tmp_path):
     quoted = written(tmp_path / "u.csv", '"age, in years"\n1,5\n')
     assert read_table(quoted, decimal=",", delimiter=";").columns == ("age, in years",)
     numbers = read_table(written(tmp_path / "v.csv", "1,5\n2,5\n"), decimal=",")
-    np.testing.assert_array_equal(numbers._source, [[1.5], [2.5]])
+    np.testing.assert_array_equal(numbers._source.table, [[1.5], [2.5]])
 
 
 def test_the_other_decimal_sign_is_proposed_where_there_is_one(tmp_path):
@@ -268,13 +268,13 @@ def test_addresses(monkeypatch):
     fsspec = needs("fsspec")
     with fsspec.open("memory://b/t.csv.gz", "wb") as file:
         file.write(gzip.compress(b"a,b\n1,3\n2,4\n"))
-    np.testing.assert_array_equal(read_table("memory://b/t.csv.gz", columns=["b"])._source, [[3], [4]])
+    np.testing.assert_array_equal(read_table("memory://b/t.csv.gz", columns=["b"])._source.table, [[3], [4]])
     assert "does not exist" in refusal_of("memory://b/none.csv")
     assert refusal_of("memory://b/none.docx").startswith("t has an unknown ending")
     assert "(--format)" in refusal_of("s3://bucket")
     with fsspec.open("memory://t.csv", "wb") as file:
         file.write(b"a,b\n1,3\n")
-    np.testing.assert_array_equal(read_table("memory://t.csv")._source, [[1, 3]])
+    np.testing.assert_array_equal(read_table("memory://t.csv")._source.table, [[1, 3]])
     assert "needs a package of its own" in refusal_of("nowhere://b/none.csv")
     with pytest.raises(InvalidFile, match="cannot be read in parts"):
         read_table("memory://b/t.csv.gz", workers=2)

@@ -11,7 +11,7 @@ import pytest
 
 import dimfree
 from dimfree.data.columns import IdentifierWarning
-from dimfree.data.formats import parquet
+from dimfree.data.formats import arrow_files as parquet
 from dimfree.data.read import open_table, read_table
 from dimfree.data.schema import Schema
 from dimfree.errors import InvalidFile, InvalidParameter
@@ -176,7 +176,7 @@ def test_only_the_chosen_columns_of_a_parquet_file_are_read(tmp_path, monkeypatc
     pq.write_table(table, tmp_path / "t.parquet")
     expected = people()[["age", "weight"]].to_numpy()
     for narrow in (128, 0):
-        monkeypatch.setattr(parquet, "_NARROW", narrow)
+        monkeypatch.setattr(parquet, "NARROW", narrow)
         monkeypatch.setattr("dimfree.data.read.LARGE", 0)
         how = Schema(keys=("patient_id",), columns=("weight", "age"))
         records, [persons], _ = open_table(tmp_path / "t.parquet", how)
@@ -206,7 +206,7 @@ def test_a_first_line_that_has_the_listed_names_is_one_of_names(tmp_path, head):
     with pytest.raises(InvalidFile, match="--columns"):
         read_table(path)
     records = read_table(path, columns=["age", "income"])
-    np.testing.assert_array_equal(records._source, [[2, 3], [4, 5]])
+    np.testing.assert_array_equal(records._source.table, [[2, 3], [4, 5]])
     with pytest.raises(InvalidFile, match="mixes names") as caught:
         read_table(path, columns=["age", "height"])
     assert "271828" not in str(caught.value)

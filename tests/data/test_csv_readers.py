@@ -109,7 +109,9 @@ def read(tmp_path, monkeypatch):
             records, keys, _ = open_table(path, Schema(**how))
         except InvalidFile as error:
             return str(error)
-        bits = np.where(np.isnan(records._source), np.nan, records._source)  # the sign of a NaN says nothing
+        bits = np.where(
+            np.isnan(records._source.table), np.nan, records._source.table
+        )  # the sign of a NaN says nothing
         return bits.shape, bits.tobytes(), records.columns, keys
 
     return reading

@@ -3,6 +3,7 @@
 import json
 import logging
 import pickle
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -12,9 +13,9 @@ from flat_options import with_options
 from streams import needs
 
 import dimfree
-from dimfree.data.cluster import dask_table, partitions
-from dimfree.data.cluster.partitions import Failure, Form, PartitionedTable, Place, packed
+from dimfree.data import partitions
 from dimfree.data.gpu import device
+from dimfree.data.partitions import DaskTable, Failure, Form, Place, packed
 from dimfree.data.records import Records, as_records, open_records
 from dimfree.errors import InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
 from dimfree.kernel.rows import space as space_module
@@ -246,7 +247,7 @@ def test_a_work_that_fails_tells_its_kind_only(table):
 
 def test_passes_stay_with_the_partitions_whatever_the_device(table, monkeypatch):
     records = as_records(da.from_array(table, chunks=(300, 4))).on(device.Place("cuda:0"))
-    monkeypatch.setattr(dask_table.DaskTable, "row_blocks", _fails)
+    monkeypatch.setattr(partitions.DaskTable, "row_blocks", _fails)
     assert sum(records.mapped(_counted, 100, None, 1, sum)) == len(table)
 
 
@@ -281,14 +282,14 @@ def test_progress_is_told_in_rows(table):
 
 
 def test_names_of_tasks_tell_nothing(table):
-    tasks = [dask_table.task(_fails, part, 5, packed(None), None) for part in ("first", "first")]
+    tasks = [partitions.task(_fails, part, 5, packed(None), None) for part in ("first", "first")]
     assert tasks[0].key != tasks[1].key  # random, not of the arguments
 
 
 def test_few_rows_are_fetched_for_a_look_at_the_first(table, monkeypatch):
     asked = []
-    whole = dask_table.computed
-    monkeypatch.setattr(dask_table, "computed", lambda tasks, sizes: asked.append(sum(sizes)) or whole(tasks, sizes))
+    whole = partitions.computed
+    monkeypatch.setattr(partitions, "computed", lambda tasks, sizes: asked.append(sum(sizes)) or whole(tasks, sizes))
     blocks = as_records(da.from_array(table, chunks=(100, 4))).blocks(50)
     assert len(next(blocks)[0]) == 50
     assert asked == [0, 100]  # no length was to be counted
@@ -296,20 +297,14 @@ def test_few_rows_are_fetched_for_a_look_at_the_first(table, monkeypatch):
     assert (rest, asked) == (ROWS - 50, [0, 100, ROWS - 100])
 
 
-class Here(PartitionedTable):
-    """The least that an adapter to another cluster defines."""
-
-    def computed(self, function, calls, sizes):
-        assert len(calls) == len(sizes)
-        return [function(*pickle.loads(pickle.dumps(call))) for call in calls]
-
-
-def test_an_adapter_to_another_cluster_defines_one_method(table, releases):
+def test_another_cluster_needs_tasks_and_their_results(monkeypatch, table, releases):
+    monkeypatch.setattr(partitions, "task", lambda function, *call: pickle.dumps(partial(function, *call)))
+    monkeypatch.setattr(partitions, "computed", lambda tasks, sizes: [pickle.loads(task)() for task in tasks])
     parts = np.array_split(table, [131, 131, 700])
-    X = Here([Place(part, len(part)) for part in parts], Form(4, table.dtype))
+    X = DaskTable([Place(part, len(part)) for part in parts], Form(4, table.dtype))
     for name in ("auto", "known"):
         assert released(Records(X, None), **OPTIONS[name]) == releases[name]
     odd = np.arange(ROWS) % 2 == 1
     assert rows_of(Records(X.chosen(odd), None)).tobytes() == table[odd].tobytes()
     with pytest.raises(InvalidRecords, match="has changed"):
-        rows_of(Records(Here([Place(table, ROWS + 1)], Form(4, table.dtype)), None))
+        rows_of(Records(DaskTable([Place(table, ROWS + 1)], Form(4, table.dtype)), None))

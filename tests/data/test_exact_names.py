@@ -8,13 +8,13 @@ import pytest
 from streams import needs
 
 import dimfree
-from dimfree.data.formats import parquet
+from dimfree.data.formats import arrow_files as parquet
 from dimfree.data.people.labels import split_groups
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.read import open_table
 from dimfree.data.records import as_records
 from dimfree.data.schema import Schema
-from dimfree.data.select import selected
+from dimfree.data.tables import selected
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.noise import SeededNoise
 
@@ -110,14 +110,14 @@ def test_repeated_names_that_are_not_asked_for():
     repeated = pd.DataFrame([[1.0, 2.0, 3.0, 4.0]] * ROWS, columns=["a", "secret", "a", "b"])
     left = as_records(selected(repeated, Schema.checked(exclude=["secret"])))
     assert left.columns == ("a", "a", "b")
-    assert left._source.tolist() == [[1.0, 3.0, 4.0]] * ROWS
+    assert left._source.table.tolist() == [[1.0, 3.0, 4.0]] * ROWS
     for choice in ({"columns": ["a"]}, {"exclude": ["a"]}):
         with pytest.raises(InvalidParameter, match="more than one column named 'a'"):
             selected(repeated, Schema.checked(**choice))
     with pytest.raises(InvalidParameter, match="more than one column"):
         split_unit(repeated, "a")
     rest, _ = split_unit(repeated, "secret")
-    assert as_records(rest)._source.tolist() == [[1.0, 3.0, 4.0]] * ROWS
+    assert as_records(rest)._source.table.tolist() == [[1.0, 3.0, 4.0]] * ROWS
 
 
 def test_labels_that_dask_cannot_tell_apart():
@@ -183,7 +183,7 @@ def nested(first):
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
 @pytest.mark.parametrize("first", ["struct", "list of structs", "map", "extension"])
 def test_names_that_are_paths_into_nested_columns(tmp_path, monkeypatch, pair, first, ending, large, narrow):
-    monkeypatch.setattr(parquet, "_NARROW", narrow)
+    monkeypatch.setattr(parquet, "NARROW", narrow)
     if large:
         monkeypatch.setattr("dimfree.data.read.LARGE", 0)
     structs = pa.array([{"x": 7.0, "y": 8.0}] * ROWS, pair.storage_type)

@@ -8,9 +8,9 @@ import pytest
 import scipy.sparse as sparse
 from streams import lists, needs, store, store_h5ad
 
+from dimfree.data import partitions as file_parts
 from dimfree.data import read as read_module
-from dimfree.data.cluster import file_parts
-from dimfree.data.formats import parquet
+from dimfree.data.formats import arrow_files as parquet
 from dimfree.errors import InvalidFile
 
 dask, pq = needs("dask"), needs("pyarrow.parquet")
@@ -71,7 +71,7 @@ def test_row_groups_of_others_are_not_read(tmp_path, table, monkeypatch):
 def test_wide_and_nested_parquet(tmp_path, table, monkeypatch, rows):
     pq.write_table(lists(table), tmp_path / "lists.parquet", row_group_size=rows)
     assert rows_of(read_module.read_table(tmp_path / "lists.parquet", workers=2)).tobytes() == table.tobytes()
-    monkeypatch.setattr(parquet, "_NARROW", 1)
+    monkeypatch.setattr(parquet, "NARROW", 1)
     path = store(tmp_path / "wide.parquet", table, rows=rows)
     assert rows_of(read_module.read_table(path, workers=2)).tobytes() == table.tobytes()
 

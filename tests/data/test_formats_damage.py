@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 import dimfree
 from dimfree.cli import app
 from dimfree.data import read as read_module
+from dimfree.data.formats.array_files import NpyStream, rows_at_once
 from dimfree.data.formats.delimited import CsvStream
-from dimfree.data.formats.file_stream import File, FileStream, rows_at_once
-from dimfree.data.formats.npy import NpyStream
+from dimfree.data.formats.file_stream import File, FileStream
 from dimfree.data.read_public import read_covariance
 from dimfree.data.records import Records
 from dimfree.errors import InvalidFile, OutOfMemory
@@ -173,10 +173,10 @@ def test_a_row_group_with_other_columns(tmp_path, table):
 def test_running_out_of_memory_in_a_pass_has_its_own_words(tmp_path, table, monkeypatch):
     records = read_module.read_table(store(tmp_path / "t.npy", table))
 
-    def exhausted(*_):
+    def exhausted(*_, **__):
         raise MemoryError(f"{SECRET} rows")
 
-    monkeypatch.setattr(NpyStream, "_rows", exhausted)
+    monkeypatch.setattr(NpyStream, "_consecutive", exhausted)
     with pytest.raises(OutOfMemory) as caught:
         release(records)
     assert "271828" not in "".join(traceback.format_exception(caught.value))

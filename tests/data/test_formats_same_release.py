@@ -13,7 +13,10 @@ from streams import NAMES, RecordedStream, lists, needs, read_keyed_table, store
 import dimfree
 from dimfree.data import read as read_module
 from dimfree.data import records as records_module
-from dimfree.data.formats import arrow_rows, npy, parquet
+from dimfree.data import source as source_module
+from dimfree.data.formats import array_files as npy
+from dimfree.data.formats import arrow_files as parquet
+from dimfree.data.formats import arrow_rows
 from dimfree.data.records import Records
 from dimfree.errors import InvalidFile, InvalidRecords
 from dimfree.kernel.rows import space as space_module
@@ -80,9 +83,9 @@ def test_blocks_are_never_longer_than_asked(tmp_path, streaming, table, ending):
 @pytest.mark.parametrize("limit", [1, 4 * 4 * 10, 2**28])
 def test_wide_parts_are_put_together_from_columns(tmp_path, streaming, monkeypatch, table, limit):
     monkeypatch.setattr(arrow_rows, "SLAB_BYTES", limit)
-    monkeypatch.setattr("dimfree.data.formats.arrow_ipc.SLAB_BYTES", limit)
-    monkeypatch.setattr("dimfree.data.formats.arrow_ipc._READ_BYTES", 1)
-    monkeypatch.setattr(parquet, "_NARROW", 0)
+    monkeypatch.setattr("dimfree.data.formats.arrow_files.SLAB_BYTES", limit)
+    monkeypatch.setattr("dimfree.data.formats.arrow_files._READ_BYTES", 1)
+    monkeypatch.setattr(parquet, "NARROW", 0)
     monkeypatch.setattr(parquet, "_WIDTH", 3)
     for ending in (".parquet", ".arrow"):
         records = read_module.read_table(store(tmp_path / f"t{ending}", table[:60], rows=25))
@@ -91,7 +94,7 @@ def test_wide_parts_are_put_together_from_columns(tmp_path, streaming, monkeypat
 
 def test_a_block_that_waits_holds_its_own_rows_alone(tmp_path, streaming, monkeypatch, table):
     """Threads keep some blocks: as views they would keep the table that they were cut from, beside the next one."""
-    monkeypatch.setattr(parquet, "_NARROW", 0)
+    monkeypatch.setattr(parquet, "NARROW", 0)
     stream = read_module.read_table(store(tmp_path / "t.parquet", table[:60], rows=30))._source
     assert all(block.base is None for block in stream.row_blocks(8))
     assert [len(block) for block in stream.row_blocks(30)] == [30, 30]
@@ -151,7 +154,7 @@ def test_some_rows_of_a_stream(tmp_path, streaming, table):
 
 
 def test_some_rows_of_a_wide_stream(tmp_path, streaming, monkeypatch, table):
-    monkeypatch.setattr(parquet, "_NARROW", 0)
+    monkeypatch.setattr(parquet, "NARROW", 0)
     monkeypatch.setattr(arrow_rows, "SLAB_BYTES", 4 * 4 * 10)
     records = read_module.read_table(store(tmp_path / "t.parquet", table[:120], rows=37))
     some = np.arange(120) % 3 == 1
@@ -282,7 +285,7 @@ def counts():
 @pytest.mark.parametrize("options", [{"covariance": np.full(4, 0.7)}, {"objective": "total"}], ids=["known", "learned"])
 def test_sparse_h5ad(tmp_path, streaming, monkeypatch, counts, options):
     needs("h5py")
-    monkeypatch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", 300)
+    monkeypatch.setattr(source_module, "SPARSE_BLOCK_ENTRIES", 300)
     records = read_module.read_table(store_h5ad(tmp_path / "t.h5ad", counts))
     assert (records.streams, records.is_sparse, records.columns) == (True, True, NAMES)
     assert len(list(records.sparse_blocks())) > 5

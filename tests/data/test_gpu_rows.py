@@ -21,7 +21,7 @@ from dimfree.data.gpu import rows as gpu_rows
 from dimfree.data.gpu.device import Place, place_of
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, are_finite, as_records
-from dimfree.data.stream import Stream
+from dimfree.data.source import Source
 from dimfree.errors import InvalidParameter, InvalidRecords, OutOfMemory
 from dimfree.kernel.rows import clip
 from dimfree.kernel.rows import space as space_module
@@ -40,7 +40,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 HERE = Place(os.environ.get("DIMFREE_TEST_DEVICE", "cpu"))
 
 
-class Blocks(Stream):
+class Blocks(Source):
     """A table in memory that is handed out in blocks of so many rows at most."""
 
     def __init__(self, table, most):
@@ -313,7 +313,7 @@ def test_whole_releases(people, monkeypatch, options):
 
 def test_a_device_that_adds_wrongly_would_be_noticed(people, monkeypatch):
     plain = released(people, **RELEASES["known"])
-    monkeypatch.setattr("dimfree.data.gpu.clip._shortened", lambda steps, *_: steps + 1)
+    monkeypatch.setattr("dimfree.data.gpu.rows._shortened", lambda steps, *_: steps + 1)
     assert released(as_records(people).on(HERE), **RELEASES["known"]) != plain
 
 
@@ -343,7 +343,7 @@ def test_a_tensor_gives_the_release_of_its_array(people):
 
 def test_without_a_copy_where_possible():
     tensor = torch.zeros((4, 3), dtype=torch.float64)
-    source = as_records(tensor)._source
+    source = as_records(tensor)._source.table
     assert np.shares_memory(source, tensor.numpy())
     assert not source.flags.writeable
 

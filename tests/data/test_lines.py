@@ -35,7 +35,7 @@ def rows_of(request, monkeypatch):
     monkeypatch.setattr(delimited, "WORTH", 0 if "arrow" in request.param else 2**60)
     monkeypatch.setattr(delimited, "PART_SIZE", 5)
     monkeypatch.setattr(read_module, "LARGE", 0 if "streamed" in request.param else 2**28)
-    monkeypatch.setattr("dimfree.data.cluster.file_parts._PART_ENTRIES", 3)
+    monkeypatch.setattr("dimfree.data.partitions._PART_ENTRIES", 3)
     workers = 2 if request.param == "in parts" else 0
 
     def rows(path, **how):
@@ -122,7 +122,7 @@ def test_a_blank_line_has_no_key(tmp_path):
             patch.setattr(delimited, "WORTH", worth)
             found, [who], _ = open_table(written(tmp_path / "t.csv", "who,a\nx,1\n\ny,2\n"), how)
         assert who == ["x", None, "y"]
-        np.testing.assert_array_equal(found._source, [[1], [NAN], [2]])
+        np.testing.assert_array_equal(found._source.table, [[1], [NAN], [2]])
 
 
 # ------------------------------------------------------------------------------------------------ quotes and line ends
@@ -219,7 +219,7 @@ def test_a_record_is_a_function_of_its_own_line(tmp_path, monkeypatch, by_arrow,
             records, keys, _ = open_table(written(tmp_path / "t.csv", header + "".join(f"{x}\n" for x in some)), how)
         except InvalidFile:
             return None
-        return records._source.tolist(), keys
+        return records._source.table.tolist(), keys
 
     alone, together = list(map(read, lines)), read(*lines)
     if None in alone:
@@ -260,4 +260,4 @@ def test_keys_that_no_line_has(tmp_path):
     path = written(tmp_path / "t.jsonl", '{"a": 1}\n\n')
     how = Schema(keys=("who",), columns=("a",))
     found, [who], _ = open_table(path, how)
-    assert (found._source[0].tolist(), who) == ([1], [None, None])
+    assert (found._source.table[0].tolist(), who) == ([1], [None, None])

@@ -17,10 +17,9 @@ from typer.testing import CliRunner
 
 import dimfree
 from dimfree import cli
-from dimfree.data import read
-from dimfree.data.cluster import scheduler
-from dimfree.data.cluster.scheduler import connected
+from dimfree.data import read, scheduler
 from dimfree.data.records import as_records
+from dimfree.data.scheduler import connected
 from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
 from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.rows.space import Space

@@ -115,7 +115,7 @@ def test_the_schema_is_kept_once(folder, monkeypatch):
 @pytest.mark.parametrize("narrow", [0, 128], ids=["wide", "narrow"])
 def test_some_rows_of_all_parts(folder, table, monkeypatch, narrow):
     monkeypatch.setattr(read_module, "LARGE", 0)
-    monkeypatch.setattr("dimfree.data.formats.parquet._NARROW", narrow)
+    monkeypatch.setattr("dimfree.data.formats.arrow_files.NARROW", narrow)
     some = np.arange(300) % 3 == 1
     some[100:200] = False
     records, expected = read_table(folder), (table[:300] + SECRET)[some]

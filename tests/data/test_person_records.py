@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dimfree.data import records as records_module
+from dimfree.data import source as source_module
 from dimfree.data.people.keys import open_keys
 from dimfree.data.people.person_records import person_records, split_unit
 from dimfree.data.records import as_records
@@ -90,7 +91,7 @@ def test_every_person_alone_gives_the_same_bits_as_in_the_crowd(crowd, most, kin
     rows, keys = crowd
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records_module, "_BLOCK_ENTRIES", block * len(rows[0]))
-        patch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", block)
+        patch.setattr(source_module, "SPARSE_BLOCK_ENTRIES", block)
         found = grouped(rows, keys, most=most, kind=kind)
     people = list(dict.fromkeys(key for key in keys if key is not None))
     assert len(found) == len(people)
@@ -297,7 +298,7 @@ def test_every_column_of_a_person_is_the_mean_of_their_rows_that_have_it(crowd, 
     rows, keys = crowd
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records_module, "_BLOCK_ENTRIES", block * len(rows[0]))
-        patch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", block)
+        patch.setattr(source_module, "SPARSE_BLOCK_ENTRIES", block)
         records = person_records(as_records(kind(np.asarray(rows, dtype=np.float64))), open_keys(keys), None, "column")
     found = np.concatenate([np.empty((0, len(rows[0]))), *(each for each, _ in records.looked_at())])
     people = list(dict.fromkeys(key for key in keys if key is not None))

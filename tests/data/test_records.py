@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from streams import RecordedStream
 
-from dimfree.data import records as records_module
+from dimfree.data import source as source_module
+from dimfree.data.formats.array_files import NpyStream
 from dimfree.data.formats.file_stream import File
-from dimfree.data.formats.npy import NpyStream
 from dimfree.data.people.keys import open_keys
 from dimfree.data.people.person_records import person_records
 from dimfree.data.records import Records, as_records, open_records, require_valid
@@ -158,7 +158,7 @@ def test_a_huge_sparse_matrix_is_never_dense():
 
 @pytest.mark.parametrize("entries", [1, 5, 2**20])
 def test_blocks_of_sparse_rows_say_what_dense_blocks_say(monkeypatch, rng, entries):
-    monkeypatch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", entries)
+    monkeypatch.setattr(source_module, "SPARSE_BLOCK_ENTRIES", entries)
     X = rng.normal(size=(40, 1)) * (rng.random((40, 1)) < 0.7)
     X[[3, 20], 0] = np.nan, -np.inf
     records = open_records(sparse.csr_array(X), on_missing="drop")
@@ -171,7 +171,7 @@ def test_blocks_of_sparse_rows_say_what_dense_blocks_say(monkeypatch, rng, entri
 
 
 def test_a_block_of_sparse_rows_holds_four_full_ones(monkeypatch):
-    monkeypatch.setattr(records_module, "_SPARSE_BLOCK_ENTRIES", 0)
+    monkeypatch.setattr(source_module, "SPARSE_BLOCK_ENTRIES", 0)
     X = sparse.csr_array(np.eye(2, 40) + 1)  # 40 entries a row; blocks of 160
     assert [len(rows) for rows, _ in open_records(sparse.vstack([X] * 5)).sparse_blocks()] == [4, 4, 2]
 

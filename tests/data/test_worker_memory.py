@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from dimfree.data.cluster import worker_memory
+from dimfree.data import scheduler as worker_memory
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_what_a_nanny_said_holds_again_afterwards(monkeypatch, calls, said, rest
 def test_the_real_library_takes_the_numbers_or_is_not_there():
     """In a process of its own, whose memory nobody else needs."""
     code = """
-from dimfree.data.cluster.worker_memory import _mallopt, freed_memory_kept
+from dimfree.data.scheduler import _mallopt, freed_memory_kept
 with freed_memory_kept() as quiet:
     print(quiet == bool(_mallopt()))
 """

@@ -241,7 +241,7 @@ def _workers(scheduler: str | None) -> Any:
     """How many threads of a cluster do the work in here; 0: it is done in this process."""
     if scheduler is None:
         return nullcontext(0)
-    from dimfree.data.cluster.scheduler import connected
+    from dimfree.data.scheduler import connected
 
     return connected(scheduler)
 

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dimfree.data.bounds import Bounds
     from dimfree.data.read import Opened
     from dimfree.data.records import Records
-    from dimfree.data.schema import Schema
+    from dimfree.data.schema import Bounds, Schema
     from dimfree.results.release import Release
     from dimfree.shapes import Shape
 
@@ -209,7 +208,7 @@ def _read_schema(path: Path) -> dict[str, Any]:
     import json
     import tomllib
 
-    from dimfree.data.bounds import Bounds
+    from dimfree.data.schema import Bounds
 
     readers = {".toml": tomllib.loads, ".json": json.loads}
     if path.suffix.lower() not in readers:

@@ -88,28 +88,10 @@ def _parts(labels: Iterable[Any]) -> list[Any]:
     return [part for label in labels for part in (label if isinstance(label, tuple) else (label,))]
 
 
-def _is_pandas_number(dtype: Any) -> bool:
-    from pandas.api.types import is_complex_dtype, is_numeric_dtype
+def _is_pandas(dtype: Any, *kinds: str) -> bool:
+    from pandas.api import types
 
-    return bool(is_numeric_dtype(dtype) and not is_complex_dtype(dtype))
-
-
-def _is_pandas_loose(dtype: Any) -> bool:
-    from pandas.api.types import is_complex_dtype, is_object_dtype, is_string_dtype
-
-    return bool(is_object_dtype(dtype) or is_string_dtype(dtype) or is_complex_dtype(dtype))
-
-
-def _is_polars_number(dtype: Any) -> bool:
-    from polars import Boolean, Null
-
-    return bool(dtype.is_numeric() or dtype in (Boolean, Null))
-
-
-def _is_polars_loose(dtype: Any) -> bool:
-    from polars import Binary, Object, String
-
-    return dtype in (String, Binary, Object)
+    return any(getattr(types, f"is_{kind}_dtype")(dtype) for kind in kinds)
 
 
 def _polars_floats(column: Any) -> Any:
@@ -134,11 +116,6 @@ def is_arrow_number(type_: Any) -> bool:
 def is_arrow_text(type_: Any) -> bool:
     """Return whether a type is one of text."""
     return _is_arrow(type_, "string", "large_string", "string_view")
-
-
-def _is_arrow_loose(type_: Any) -> bool:
-    """Text, or the bytes that Arrow's reader makes of a whole column where one cell is not UTF-8."""
-    return is_arrow_text(type_) or _is_arrow(type_, "binary", "large_binary")
 
 
 def _arrow_column_floats(column: Any) -> NDArray[np.float64]:
@@ -202,8 +179,8 @@ PANDAS = Library(
     take=lambda X, places: X.iloc[:, places],
     column=lambda X, at: X.iloc[:, at],
     types=lambda X: X.dtypes,
-    is_number=_is_pandas_number,
-    is_loose=_is_pandas_loose,
+    is_number=lambda dtype: _is_pandas(dtype, "numeric") and not _is_pandas(dtype, "complex"),
+    is_loose=lambda dtype: _is_pandas(dtype, "object", "string", "complex"),
     floats=lambda column: column.to_numpy(dtype=np.float64, na_value=np.nan),
     entries=(lambda column: column.tolist(), lambda column, row: column.array[row]),
 )
@@ -213,8 +190,8 @@ POLARS = Library(
     take=lambda X, places: X[:, places],  # by position: polars reads the names `*` and `^...$` as patterns
     column=lambda X, at: X.to_series(at),
     types=lambda X: X.dtypes,
-    is_number=_is_polars_number,
-    is_loose=_is_polars_loose,
+    is_number=lambda dtype: dtype.is_numeric() or str(dtype) in ("Boolean", "Null"),
+    is_loose=lambda dtype: str(dtype) in ("String", "Binary", "Object"),
     floats=_polars_floats,
     entries=(lambda column: column.to_list(), lambda column, row: column[row]),
 )
@@ -225,7 +202,9 @@ ARROW = Library(
     column=lambda X, at: X.column(at),
     types=lambda X: X.schema.types,
     is_number=is_arrow_number,
-    is_loose=_is_arrow_loose,
+    is_loose=lambda type_: (
+        is_arrow_text(type_) or _is_arrow(type_, "binary", "large_binary")
+    ),  # binary: of broken UTF-8
     floats=_arrow_column_floats,
     entries=(lambda column: column.to_pylist(), lambda column, row: column[row].as_py()),
 )

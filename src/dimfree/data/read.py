@@ -11,21 +11,17 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from dimfree._validate import check_count
 from dimfree.data.columns import warn_of_identifiers
-from dimfree.data.convert import Source
-from dimfree.data.endings import NAMED, TEXTS, PathLike
-from dimfree.data.formats.arrow_ipc import IpcStream
+from dimfree.data.endings import NAMED, PARTS, TEXTS, PathLike, located
+from dimfree.data.formats.array_files import NpyStream, ZarrStream, open_h5ad, read_npy, read_npz
+from dimfree.data.formats.arrow_files import IpcStream, ParquetStream, PartsStream
 from dimfree.data.formats.cells import JsonlStream, XlsxStream
-from dimfree.data.formats.chunked import ZarrStream, open_h5ad
 from dimfree.data.formats.delimited import CsvStream
 from dimfree.data.formats.file_stream import CHANGED, File, FilePath, Held, StoredFile, reading
-from dimfree.data.formats.npy import NpyStream, read_npy, read_npz
-from dimfree.data.formats.parquet import ParquetStream
-from dimfree.data.formats.parts import PartsStream
-from dimfree.data.locate import PARTS, located
 from dimfree.data.records import Records, as_records
 from dimfree.data.schema import Schema
-from dimfree.data.stream import SparseStream, Stream
-from dimfree.errors import InvalidFile, raise_alone
+from dimfree.data.source import InMemory, Source
+from dimfree.data.tables import NO_COLUMNS
+from dimfree.errors import InvalidFile, InvalidRecords, raise_alone
 
 LARGE = 2**28  # bytes as float64; a larger table is read again on every pass
 
@@ -33,7 +29,6 @@ Keyed: TypeAlias = Any  # a column of keys: a list of text, or an Arrow column (
 Seals: TypeAlias = tuple[tuple[int, ...], ...]  # they are different if a file has changed
 Content = TypeVar("Content")
 
-_FOLDERS = (".zarr", PARTS)
 _JUDGED_ROWS = 2**12  # read at a time
 
 
@@ -161,8 +156,8 @@ class Table(Records):
 
     def __init__(self, file: File) -> None:
         (found, self._keys, self.texts), self._seals = _opened(file)
-        super().__init__(found._source, found.columns)
-        self._limits, self._bounds, self._file = found._limits, found.bounds, file
+        super().__init__(found._source)
+        self._bounds, self._file = found.bounds, file
 
     def select(self, schema: Schema, keys: Sequence[str] = ()) -> "Table":
         """Choose coordinates from those of this table, and columns of keys from the file. PRIVATE."""
@@ -198,13 +193,14 @@ def _read(file: File) -> tuple[Opened, Seals]:
     stream = _STREAMS[ending](file)
     if stream.names is not None or stream.columns is None:
         schema.bounds.require_columns(stream.names if stream.columns else None)
+    if stream.shape[1] == 0:
+        raise InvalidRecords(NO_COLUMNS)
     source = _source(stream, file)
     stored = [part for part in getattr(stream, "parts", [stream]) if isinstance(part, StoredFile)]
     columns = [stream.keys(key) for key in schema.keys]
     for part in stored if columns else ():  # keys are another pass: of the same file
         part.require_same()
-    records = Records(source, stream.columns) if isinstance(source, Stream) else as_records(source, stream.columns)
-    return Opened(records.clipped(schema.bounds), columns, stream.texts), tuple(part._seal for part in stored)
+    return Opened(Records(source).clipped(schema.bounds), columns, stream.texts), tuple(part._seal for part in stored)
 
 
 def _check_options(schema: Schema, ending: str) -> None:
@@ -219,15 +215,18 @@ def _check_options(schema: Schema, ending: str) -> None:
         raise InvalidFile("encoding is for .csv, .tsv and .jsonl files: leave it out.")
 
 
-def _source(stream: Any, file: File) -> Source:
+def _source(stream: Source, file: File) -> Source:
     """Return the whole table where it is small, else the stream, or its parts for the workers of a cluster."""
     if file.workers:
-        from dimfree.data.cluster.file_parts import in_parts
+        from dimfree.data.partitions import in_parts
 
         return in_parts(stream, file.workers)
-    entries = stream.nnz if isinstance(stream, SparseStream) else stream.shape[0] * stream.shape[1]
+    entries = int(stream.indptr[-1]) if stream.is_sparse else stream.shape[0] * stream.shape[1]
     if 8 * entries <= file.most_bytes:
-        return stream.whole()
+        table = stream.whole()
+        if not stream.is_sparse:
+            table.flags.writeable = False
+        return InMemory(table, stream.columns)
     for _ in stream.row_blocks(_JUDGED_ROWS) if stream.texts else ():
         pass  # what is not a number is an error now, before anything is spent
     return stream
@@ -236,10 +235,11 @@ def _source(stream: Any, file: File) -> Source:
 def guarded(path: FilePath, ending: str, read: Callable[[], Content]) -> Content:
     """Return the content of a file, or raise an error of one sentence."""
     if isinstance(path, Path) and not (ending == PARTS and not path.is_dir()):
-        is_, pass_ = ("a file", "folder") if ending in _FOLDERS else ("a folder", "file")
+        is_folder = ending in (".zarr", PARTS)
+        is_, pass_ = ("a file", "folder") if is_folder else ("a folder", "file")
         if not path.exists():
             raise InvalidFile(f"{path} does not exist: pass the path of a {pass_}.")
-        if path.is_dir() != (ending in _FOLDERS):
+        if path.is_dir() != is_folder:
             raise InvalidFile(f"{path} is {is_}: pass the path of a {pass_}.")
     try:
         with reading(path, ending if ending.startswith(".") else ""):

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from dimfree._validate import check_same_columns
 from dimfree.data.endings import TABLES, PathLike, known_ending, require_pyarrow
+from dimfree.data.formats.array_files import read_npy, read_npz
+from dimfree.data.formats.arrow_files import open_parquet
 from dimfree.data.formats.delimited import CsvStream
 from dimfree.data.formats.file_stream import File
-from dimfree.data.formats.npy import read_npy, read_npz
-from dimfree.data.formats.parquet import opened
 from dimfree.data.frames import ARROW, from_frame
 from dimfree.data.read import guarded
 from dimfree.errors import InvalidFile
@@ -60,7 +60,7 @@ def _load(path: Path, name: str, ranks: tuple[int, ...]) -> tuple[Any, tuple[str
         stream = CsvStream(File(path, ending=ending, most_bytes=float("inf")))
         return stream.whole(), stream.columns
     require_pyarrow()
-    with opened(path) as file:
+    with open_parquet(path) as file:
         return from_frame(file.read(), ARROW, False)
 
 

@@ -17,7 +17,7 @@ from dimfree.data.boundary import boundary
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import Records, as_records, plain_table
 from dimfree.data.schema import Schema
-from dimfree.data.select import selected
+from dimfree.data.tables import selected
 from dimfree.errors import InvalidParameter, InvalidRecords, raise_alone
 from dimfree.options import Options
 from dimfree.release import release_mean

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from dimfree._validate import check_flag, is_word
 from dimfree.data.records import Records, plain_table
 from dimfree.data.schema import Schema
-from dimfree.data.select import selected
+from dimfree.data.tables import selected
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
 from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, open_table, store_parameters, takes_gaps
 from dimfree.options import Options

@@ -12,7 +12,7 @@ from dimfree.data.entries import text_floats
 from dimfree.data.formats.cells import not_a_number
 from dimfree.data.frames import ARROW, arrow_floats, check_arrow_types, check_labels, is_arrow_text
 from dimfree.data.schema import Schema
-from dimfree.data.stream import pieces
+from dimfree.data.source import pieces
 from dimfree.errors import InvalidFile
 
 SLAB_BYTES = 2**28  # of rows put together from columns; a larger part of a file is read so many times over
@@ -48,10 +48,6 @@ class Layout:
         dtype = np.dtype(np.float32 if stored == {np.float32} else np.float64)
         ends = np.cumsum([0, *map(_leaf_count, types)])
         return cls(schema, places, None if lists else tuple(chosen.names), dimension, dtype, ends)
-
-    @property
-    def all_names(self) -> tuple[str, ...]:
-        return tuple(self.schema.names)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -137,13 +133,3 @@ def _leaf_count(type_: Arrow) -> int:
     if types.is_map(type_):
         return _leaf_count(type_.key_type) + _leaf_count(type_.item_type)
     return _leaf_count(type_.value_type) if types.is_nested(type_) else 1
-
-
-def one_batch(table: Arrow) -> Arrow:
-    """The rows of a table in one batch."""
-    import pyarrow
-
-    batches = table.combine_chunks().to_batches()
-    if len(batches) == 1:
-        return batches[0]
-    return pyarrow.RecordBatch.from_pydict({name: [] for name in table.schema.names}, schema=table.schema)

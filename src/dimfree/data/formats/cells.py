@@ -22,7 +22,7 @@ from dimfree.data.columns import IF_MISSING, joined, remedies
 from dimfree.data.entries import key_of, number
 from dimfree.data.formats.file_stream import File, FileStream, content, decoding, reading, require
 from dimfree.data.schema import Schema
-from dimfree.data.stream import pieces
+from dimfree.data.source import pieces
 from dimfree.errors import InvalidFile
 from dimfree.progress import during, heard
 
@@ -54,11 +54,6 @@ class Head(NamedTuple):
     def coordinates(self) -> tuple[str, ...] | None:
         return self.names and tuple(self.names[place] for place in self.rest)
 
-    def require_numbers(self, wrong: Iterable[int]) -> None:
-        """Raise an error that names all coordinates at these places."""
-        if found := [place + 1 if self.names is None else self.names[place] for place in wrong]:
-            raise InvalidFile(not_a_number(found, self.decimal))
-
     def part(self, rows: Sequence[Cells]) -> Part:
         """Return numbers and keys of consecutive records."""
         keys = [[key_of(cells[place]) for cells in rows] for place in self.apart]
@@ -74,7 +69,9 @@ class Head(NamedTuple):
             found = [number(cell, decimal) for cell in own]
             wrong.update(at for at, each in zip(self.rest, found, strict=True) if each is None)
             numbers.extend(math.nan if each is None else each for each in found)
-        self.require_numbers(sorted(wrong))
+        if wrong:
+            names = [place + 1 if self.names is None else self.names[place] for place in sorted(wrong)]
+            raise InvalidFile(not_a_number(names, self.decimal))
         table = np.frombuffer(numbers, dtype=np.float64) if len(numbers) else np.empty(0)
         return table.reshape(len(rows), len(self.rest)), keys
 
@@ -159,8 +156,10 @@ class CellStream(FileStream):
         """All rows in order."""
 
     def whole(self) -> Any:
-        """Return what the first pass has kept, where it is small."""
-        return super().whole() if self._kept is None else np.concatenate([np.empty((0, self.shape[1])), *self._kept])
+        """What the first pass has kept, where it is small."""
+        if self._kept is None:
+            return super().whole()
+        return self.clip(np.concatenate([np.empty((0, self.shape[1])), *self._kept]))
 
     def keys(self, name: str) -> list[Any]:
         return self._keys[self._schema.keys.index(name)]
@@ -198,10 +197,8 @@ class JsonlStream(CellStream):
                     )
                 names, objects = tuple(first), chain([first], objects)
             check_names(names)
-            known = (
-                schema if listed is None else replace(schema, bounds=schema.bounds.among(names))
-            )  # lines may have more
-            self._head = Head.of(names, len(names), known)
+            some = schema.bounds if listed is None else schema.bounds.among(names)  # lines may have more names
+            self._head = Head.of(names, len(names), replace(schema, bounds=some))
             for part in self._head.parts(self._rows(names, objects)):
                 heard(read(), size)
                 yield part
@@ -223,16 +220,12 @@ def _json_cell(entry: Any) -> str:
     return "" if entry is None else str(entry) if isinstance(entry, str | bool | int | float) else "[]"
 
 
-def _json_number(digits: str) -> int | float:
-    """A whole number; beyond what Python reads as one, the float."""
-    return int(digits) if len(digits) < 1000 else float(digits)
-
-
 def _object(line: str) -> dict[str, Any]:
     if not line.strip():
         return {}
     try:
-        found = json.loads(line, parse_int=_json_number)
+        # beyond what Python reads as a whole number, the float
+        found = json.loads(line, parse_int=lambda digits: int(digits) if len(digits) < 1000 else float(digits))
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):

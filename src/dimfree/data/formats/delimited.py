@@ -42,7 +42,7 @@ class CsvStream(CellStream):
         delimiter = schema.between_cells(ending)
         with content(self.path, ending) as (file, read, size), decoding(schema.encoding):
             text = TextIOWrapper(file, schema.reader_encoding, newline="\n")  # closes the file when it is deleted
-            bodies = iter(lambda: _with_line_feeds(text.read(PART_SIZE) + text.readline()), "")
+            bodies = iter(lambda: (text.read(PART_SIZE) + text.readline()).replace("\r\n", "\n"), "")
             before, body = 0, ""
             for body in bodies:
                 blank = _BLANK_LINES.match(body)[0]  # type: ignore[index]  # it fits an empty text
@@ -73,12 +73,8 @@ class CsvStream(CellStream):
                 raise InvalidFile(other or str(error)) from None
 
 
-def _with_line_feeds(body: str) -> str:
-    return body.replace("\r\n", "\n") if "\r" in body else body
-
-
 def _other_delimiter(cells: Cells, delimiter: str) -> str | None:
-    """Return what to try where a first line of one cell has signs in it that stand between cells elsewhere."""
+    """What to try if a first line of one cell has signs in it that stand between cells elsewhere."""
     sign = next((sign for sign in _OTHERS if len(cells) == 1 and sign in cells[0] and sign != delimiter), None)
     return sign and (
         f"its first line is a single cell for the delimiter {delimiter!r}: if cells stand between other signs, pass "

@@ -5,7 +5,7 @@ A parser's own message may quote records, so only the kind of the error is repor
 
 import gzip
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,13 +21,10 @@ from numpy.typing import NDArray
 from dimfree._validate import install_command
 from dimfree.data.boundary import boundary, by_steps
 from dimfree.data.schema import Schema
-from dimfree.data.stream import Stream
+from dimfree.data.source import Source
 from dimfree.errors import DimfreeError, InvalidFile, InvalidParameter, InvalidRecords
 
 Block = TypeVar("Block")
-
-_READ_BYTES = 2**25  # read at a time
-_MOST_BYTES = 2**28  # the same, where a file's chunks are larger
 
 
 class Held:
@@ -122,18 +119,6 @@ def require(package: str, ending: str, extra: str) -> None:
         raise InvalidFile(f"{ending} needs {package}: install it with {install_command(extra)}.")
 
 
-def require_places(parts: Iterable[Any]) -> None:
-    """An error where the places of a sparse matrix are fractions: rounded, they would be other places."""
-    if not all(part.dtype.kind in "iu" for part in parts):
-        raise InvalidFile("its sparse matrix is damaged: the places of its entries are not whole numbers.")
-
-
-def rows_at_once(row_bytes: int, tall: int) -> int:
-    """Whole chunks of `tall` rows where they are small, so that none is read twice; else as many rows as are."""
-    fit = max(1, _READ_BYTES // row_bytes)
-    return max(1, fit // tall) * tall if tall * row_bytes <= _MOST_BYTES else fit
-
-
 class StoredFile:
     """A file that must stay as it was when it was opened."""
 
@@ -155,15 +140,15 @@ class StoredFile:
 
     def require_seal_of(self, file: BinaryIO) -> None:
         """An error if an open file is another one than that which was opened first, or has changed."""
-        if _of(os.fstat(file.fileno())) != self._seal:
+        if _seal_of(os.fstat(file.fileno())) != self._seal:
             raise InvalidFile(CHANGED)
 
 
-class FileStream(StoredFile, Stream):
+class FileStream(StoredFile, Source):
     """Private: a table in a file. `dtype` is that of every block; a pass over a file that has changed is an error."""
 
     dtype: np.dtype[Any]
-    sealed = True
+    is_sealed = True
 
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
         """All rows in order, in fresh blocks of at most `rows`; a format has this or `_between`. Any error may come."""
@@ -216,12 +201,12 @@ def _seal(path: FilePath) -> tuple[int, int, int, int]:
         return 0, 0, len(path.content), 0
     stat = path.stat()
     if not path.is_dir():
-        return _of(stat)
+        return _seal_of(stat)
     files = [os.path.join(place, name) for place, _, names in os.walk(path) for name in names]
     within = [(os.path.relpath(file, path), (found := os.stat(file)).st_size, found.st_mtime_ns) for file in files]
     digest = sha256(repr((stat.st_mtime_ns, sorted(within))).encode()).digest()
     return stat.st_dev, stat.st_ino, len(within), int.from_bytes(digest[:8])
 
 
-def _of(stat: os.stat_result) -> tuple[int, int, int, int]:
+def _seal_of(stat: os.stat_result) -> tuple[int, int, int, int]:
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns

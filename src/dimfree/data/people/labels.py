@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Integers
-from dimfree.data.people.key_column import check_same_index, take_column
-from dimfree.data.people.keys import Coded, Keys, coded, normalize_key, written_value
+from dimfree.data.people.keys import Coded, Keys, check_same_index, coded, normalize_key, take_column, written_value
 from dimfree.data.people.person_records import person_records
 from dimfree.data.records import Records
 from dimfree.errors import InvalidParameter

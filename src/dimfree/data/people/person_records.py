@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
 from dimfree.data import sparse
-from dimfree.data.people.key_column import ONE_KEY_EACH, check_same_index, take_column
-from dimfree.data.people.keys import Keys, open_keys
+from dimfree.data.people.keys import ONE_KEY_EACH, Keys, check_same_index, open_keys, take_column
 from dimfree.data.records import Records, require_valid
 from dimfree.errors import InvalidParameter, InvalidRecords
 

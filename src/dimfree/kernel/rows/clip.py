@@ -9,7 +9,7 @@ import numpy as np
 
 from dimfree._types import Floats, Integers
 from dimfree.data.blocks import ALL, Columns, Entrywise, Rows, SparseRows, float_squares
-from dimfree.data.gpu import clip as device_clip
+from dimfree.data.gpu import rows as device_clip
 from dimfree.data.gpu.rows import DeviceRows
 
 BALL = 2**20  # the clipping radius, in steps

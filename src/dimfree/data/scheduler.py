@@ -6,11 +6,14 @@ worker may quote records: only the kind of the error is reported.
 """
 
 import asyncio
+import ctypes
+import os
 import time
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import cache
 from pkgutil import resolve_name
 from typing import Any, TypeAlias
 
@@ -37,6 +40,10 @@ _GRAPH = (
 )
 _NOBODY = "The scheduler has had no workers for {seconds:g} seconds, or is gone: start some and try again. {nothing}"
 _NOTHING = "Nothing was released."
+TRIMMED = "MALLOC_TRIM_THRESHOLD_"  # Dask's nanny sets it, so that idle workers look small
+_TRIM, _MMAP = -1, -3  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD
+_KEPT = 2**25  # bytes; glibc takes no more for the second
+_USUAL = 2**17  # glibc's own threshold for either
 _VERSION = "dimfree:__version__"
 _checked: "weakref.WeakKeyDictionary[Client, set[str]]" = weakref.WeakKeyDictionary()  # workers with our version
 
@@ -198,3 +205,32 @@ def _gathered(client: Client, futures: list[Any], sizes: Sequence[int]) -> list[
         results.cancel()
     heard(total, total)
     return results.result()
+
+
+@contextmanager
+def freed_memory_kept() -> Iterator[bool]:
+    """Freed arrays stay with the process inside this block; False if that is not possible.
+
+    Else every array of a pass would be returned to the system and allocated again, which doubles the time. On systems
+    other than Linux with glibc nothing is done.
+    """
+    limit, mallopt = os.environ.get(TRIMMED), _mallopt()
+    if limit is None or mallopt is None:
+        yield limit is None
+        return
+    kept = bool(mallopt(_TRIM, _KEPT)) and bool(mallopt(_MMAP, _KEPT))
+    try:
+        yield kept
+    finally:
+        mallopt(_TRIM, min(int(limit), _KEPT) if limit.isascii() and limit.isdigit() else _USUAL)
+        mallopt(_MMAP, _USUAL)
+
+
+@cache
+def _mallopt() -> Any:
+    """glibc's function, or None in a process without one."""
+    try:
+        library = ctypes.CDLL(None)
+        return library.mallopt if hasattr(library, "gnu_get_libc_version") else None
+    except (OSError, TypeError, AttributeError):
+        return None
