@@ -11,9 +11,8 @@ from dimfree.accounting.events import Gaussian
 from dimfree.accounting.precision import compose
 from dimfree.kernel import Released, View
 from dimfree.noise import Noise
-from dimfree.programs.learn.knowledge import Knowledge
 from dimfree.programs.learn.scale import LearnedRadius
-from dimfree.programs.learn.state import StageSetting, State
+from dimfree.programs.learn.state import Knowledge, StageSetting, State
 
 CORE_SHARE = 0.05  # of the precision
 

@@ -34,8 +34,7 @@ from dimfree.ledger.ledger import Ledger
 from dimfree.noise import Noise
 from dimfree.options import AUTO, Options, Scale
 from dimfree.programs.choose.constants import KEYS_SHARE, SCALE_SEARCH_SHARE
-from dimfree.programs.opening import UNKNOWN
-from dimfree.programs.run import CAUTION
+from dimfree.programs.run import CAUTION, UNKNOWN
 from dimfree.release import complete, stated_bounds, with_terms
 from dimfree.request import Objective, OnMissing, Request, require_fine_noise
 from dimfree.results.grouped import Means

@@ -18,8 +18,7 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.data.gpu.device import Place
 from dimfree.data.records import Records, as_records
 from dimfree.programs.choose import constants
-from dimfree.programs.choose.core import Size
-from dimfree.programs.choose.sample import early_rate, strength
+from dimfree.programs.choose.core import Size, early_rate, strength
 from dimfree.programs.learn.state import StageSetting
 
 ROWS, EARLY = 1500, 700

@@ -15,7 +15,7 @@ from dimfree.planning.plan import plan
 from dimfree.planning.predict import course
 from dimfree.planning.question import Question
 from dimfree.programs.choose.constants import LEAST_STRENGTH
-from dimfree.programs.choose.sample import strength
+from dimfree.programs.choose.core import strength
 from dimfree.programs.columns.run import records_needed
 
 PAGE = (Path(__file__).parents[2] / "docs/choosing.md").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from dimfree.ledger.filter import SHARES, Account
 from dimfree.ledger.ledger import datasets_in
 from dimfree.ledger.remaining import largest_next
 from dimfree.ledger.spending import Charge
-from dimfree.programs.opening import UNKNOWN
+from dimfree.programs.run import UNKNOWN
 
 ADD = Neighbours.ADD_REMOVE
 OLD = Path(__file__).with_name("old_entries.json")  # of a ledger that added up promises, then opened one order

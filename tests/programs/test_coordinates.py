@@ -18,7 +18,7 @@ from dimfree.data.records import Records
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.noise import SeededNoise
 from dimfree.programs.choose import constants
-from dimfree.programs.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL
+from dimfree.programs.learn.coordinates import DCT, LEARNED, OWN, SPHERICAL
 from dimfree.programs.run import NO_SCALE, TOO_FEW
 
 COUNT, WIDTH = 700, 24

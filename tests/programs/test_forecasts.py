@@ -1,23 +1,23 @@
 """What the released numbers forecast: no more than comes true, read on the unfavourable side, charged as drawn."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from recording import RecordingNoise
-from run_states import events_of, knowledge_of
+from run_states import events_of
 from scipy import fft
 from sessions import standing_view
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.programs.choose import constants
 from dimfree.programs.choose.constants import SCALAR_SHARE
-from dimfree.programs.learn import forecasts
-from dimfree.programs.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts, Sample
-from dimfree.programs.learn.knowledge import Output
+from dimfree.programs.learn import coordinates
+from dimfree.programs.learn.coordinates import DCT, LEARNED, OWN, SPHERICAL, Sample, best_coordinates
 from dimfree.programs.learn.principal_directions import smallest_share
-from dimfree.programs.learn.state import StageSetting, Start, State
+from dimfree.programs.learn.state import Knowledge, Output, StageSetting, State
 
 COUNT = 1200
 both = pytest.mark.parametrize("relation", list(Neighbours))
@@ -45,21 +45,35 @@ def look_at(rows, off=0.0, relation=Neighbours.ADD_REMOVE, noise=None, count=Non
     wrong = np.random.default_rng(8).normal(size=dimension)
     blur = trace * off / (1 - off)
     centre = rows.mean(axis=0) + wrong * math.sqrt(blur) / np.linalg.norm(wrong)
-    alike = np.full(dimension, math.sqrt(trace / dimension))
-    return Sample.from_centre(setting, (centre, np.full(dimension, blur / dimension)), alike, np.ones(dimension))
+    return Sample(state_at(setting, centre, blur / dimension, math.sqrt(trace / dimension)), np.ones(dimension))
+
+
+@dataclass
+class Forecasts:
+    own: float
+    own_at_best: float
+    dct: float
+    learned: float
+
+    def best(self):
+        return best_coordinates(self.own, self.own_at_best, self.dct, self.learned)
 
 
 def asked(look, mu=100.0, basis_mu=1.0):
-    state, numbers = look.axes(state_of(look, mu))
-    state, learned = look.one_direction(state, basis_mu)
+    """With so much precision that every number is released at `mu`, and a basis would be at `basis_mu`."""
+    state = state_at(look.setting, 0.0, 1.0, 1.0, mu**2 / SCALAR_SHARE)
+    state, numbers = look.axes(state)
+    with patch.object(constants, "BASIS_SHARE", basis_mu**2 / state.precision):
+        state, learned = look.one_direction(state)
     return Forecasts(*numbers, learned)
 
 
-def state_of(look, mu):
-    """With so much precision that every number is released at this mu."""
-    dimension, whole = look.setting.view.dimension, mu**2 / SCALAR_SHARE
-    known = knowledge_of(Output(np.zeros(dimension), np.ones(dimension)))
-    return State(look.setting, Start(whole, 1.0, 1.0), known, whole, np.ones(dimension), np.ones(dimension))
+def state_at(setting, centre, blur, stddev, precision=1.0):
+    """With this centre, whatever denoising makes of it."""
+    every = np.ones(setting.view.dimension)
+    known = Knowledge.of(Output(every, every))
+    known.__dict__["centre"] = centre * every, blur * every
+    return State(setting, precision, 1.0, 1.0, known, precision, stddev * every, every)
 
 
 def gain(variances):
@@ -116,7 +130,9 @@ def test_a_centre_that_is_off_is_no_reason_to_turn():
     """Its error is in what every record shows; told of it, nothing is forecast that is not there."""
     rows = world("isotropic", 40)
     assert asked(look_at(rows, 0.5)).best() == SPHERICAL
-    assert asked(replace(look_at(rows, 0.5), centre_error=0.0)).best() == LEARNED
+    unaware = look_at(rows, 0.5)
+    unaware.centre_error = 0.0
+    assert asked(unaware).best() == LEARNED
 
 
 # read on the unfavourable side
@@ -153,12 +169,7 @@ CHOICES = [
 
 @pytest.mark.parametrize(("numbers", "chosen"), CHOICES)
 def test_the_rule(numbers, chosen):
-    found = Forecasts(*numbers)
-    assert found.best() == chosen
-    assert found.without_rotation() in (OWN, SPHERICAL)
-    assert found.numbers() == dict(
-        zip(("forecast_own_axes", "forecast_dct", "forecast_learned"), np.array(numbers)[[0, 2, 3]], strict=True)
-    )
+    assert best_coordinates(*numbers) == chosen
 
 
 # what is drawn, and from whom
@@ -180,7 +191,7 @@ def test_of_many_records_some_are_looked_at(monkeypatch, relation):
 def test_nothing_is_asked_about_directions_where_they_are_too_many(monkeypatch, most):
     monkeypatch.setattr(constants, "MOST_COLUMNS", most)
     look = look_at(world("oblique", 40))
-    _, gain = look.one_direction(state_of(look, 1.0), 1.0)
+    _, gain = look.one_direction(state_at(look.setting, 0.0, 1.0, 1.0))
     assert gain == 0.0
     assert events_of(look.setting.view) == ()
 
@@ -190,7 +201,7 @@ def test_records_without_directions(value):
     """All of them at the centre: finite numbers, and no reason to go anywhere."""
     rows = np.full((200, 6), value)
     setting = StageSetting(standing_view(rows, noise=RecordingNoise()), 200.0)
-    look = Sample.from_centre(setting, (rows[0], np.full(6, 1e-9)), np.ones(6), np.ones(6))
+    look = Sample(state_at(setting, rows[0], 1e-9, 1.0), np.ones(6))
     found = asked(look, 1.0)
     assert np.isfinite([found.own, found.own_at_best, found.dct, found.learned]).all()
     assert found.learned == 0.0
@@ -198,7 +209,7 @@ def test_records_without_directions(value):
 
 def test_without_a_cosine_transform_to_be_trusted_nothing_is_asked_about_it(monkeypatch):
     """On a machine whose SciPy treats rows unevenly the other choices remain."""
-    monkeypatch.setattr(forecasts.Cosine, "here", classmethod(lambda cls, dimension: None))
+    monkeypatch.setattr(coordinates.Cosine, "here", classmethod(lambda cls, dimension: None))
     look = look_at(world("walk", 40))
     found = asked(look, 100.0)
     assert found.dct == 0.0

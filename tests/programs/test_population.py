@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from dimfree.kernel.statistics.clipped_sum import Ball
-from dimfree.programs.learn.population import (
+from dimfree.programs.learn.restore import (
     NOT_MEASURED,
     LengthMoments,
-    Lengths,
     correlation,
     learned_population,
     squared_shift,
 )
-from dimfree.programs.learn.tail import LengthCounts, Tail, length_edges
+from dimfree.programs.learn.tail import LengthCounts, Lengths, Tail, length_edges
 
 COUNT = 100_000
 

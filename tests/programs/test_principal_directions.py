@@ -13,6 +13,7 @@ from dimfree import release_mean
 from dimfree.accounting.budget import Neighbours
 from dimfree.kernel import LearnedAxes, Lookout
 from dimfree.noise import SeededNoise
+from dimfree.programs.choose import constants
 from dimfree.programs.learn import principal_directions
 from dimfree.programs.learn.principal_directions import (
     Spikes,
@@ -111,7 +112,7 @@ def test_something_always_remains_for_the_tail():
 
 @pytest.mark.parametrize("dimension", [2, 3, 300])
 def test_never_all_directions_and_never_too_many(rng, monkeypatch, dimension):
-    monkeypatch.setattr(principal_directions, "MOST_SPIKES", 10)
+    monkeypatch.setattr(constants, "MOST_SPIKES", 10)
     loud = found_spikes(COUNT * np.diag(np.arange(1.0, dimension + 1)), 1e-3, COUNT, np.zeros(dimension))
     assert len(loud.shares) == min(dimension - 1, 10)
     assert np.abs(loud.directions[:, 0]).argmax() == dimension - 1
@@ -133,7 +134,7 @@ def any_found(dimension, draws, coins, prior=None, truth=None):
 def test_pure_noise_shows_nothing(rng, monkeypatch, dimension, draws):
     found = any_found(dimension, draws, rng)
     assert binom.sf(found - 1, draws, 0.04) > RATE  # rather than the edge of the spectrum itself, 0.17
-    monkeypatch.setattr(principal_directions, "BEYOND_EDGE", -1.0)
+    monkeypatch.setattr(constants, "BEYOND_EDGE", -1.0)
     assert binom.sf(any_found(dimension, draws, rng) - 1, draws, 0.04) < RATE
 
 

@@ -8,9 +8,9 @@ from run_states import knowledge_of
 
 from dimfree.kernel import Ball, Cosine, LearnedAxes
 from dimfree.programs.learn import restore
-from dimfree.programs.learn.knowledge import Output
 from dimfree.programs.learn.restore import restored
-from dimfree.programs.learn.spreads import VarianceRelease
+from dimfree.programs.learn.shrinkage import VarianceRelease
+from dimfree.programs.learn.state import Output
 
 WIDTH = 6
 
@@ -48,7 +48,7 @@ def test_dividing_by_a_noisy_count_adds_its_part_of_the_offset(rng, basis):
     basis = learned_axes(rng) if basis == "learned" else basis
     known = stages_of(rng, WIDTH)
     plain, noisy = (restored(state_of(basis, known, count_stddev=stddev)) for stddev in (0.0, 30.0))
-    offset = known.answer().offset if basis is None else basis.restored(known.answer().offset)
+    offset = known.answer()[2] if basis is None else basis.restored(known.answer()[2])
     assert np.allclose(noisy.variance, plain.variance + (0.3 * offset) ** 2)
     if basis is not None:
         assert noisy.noise_principal.sum() == pytest.approx(plain.noise_principal.sum() + 0.09 * offset @ offset)
@@ -78,7 +78,10 @@ def test_a_coordinate_has_the_spread_of_its_last_variance_release(rng, monkeypat
     seen, learned_shape = [], restore.learned_shape
     monkeypatch.setattr(restore, "learned_shape", lambda each, *rest: seen.append(each) or learned_shape(each, *rest))
     mean, variance = rng.normal(size=WIDTH), np.full(WIDTH, 0.01)
-    found = restore._spreads(given, mean, variance)
+    known = knowledge_of(Output(mean, variance, 1.0))
+    state = state_of(None, known)
+    state.own_scores, state.ring_scores = given[-1], tuple(given[:-1])
+    found = restored(state).shape
     assert [any(each is one for one in seen) for each in given] == [place in last for place in range(len(given))]
     for place in range(WIDTH):
         each = [one for one in given if one.which is None or place in one.which][-1]

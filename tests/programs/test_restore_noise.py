@@ -15,12 +15,11 @@ from dimfree.kernel import Ball, Cosine, LearnedAxes, Lookout
 from dimfree.kernel.rows.bases import Given
 from dimfree.kernel.rows.space import Space
 from dimfree.noise import SeededNoise
-from dimfree.programs.learn.knowledge import Knowledge, Output
 from dimfree.programs.learn.principal_directions import Spikes
 from dimfree.programs.learn.restore import restored
-from dimfree.programs.learn.spreads import VarianceRelease
+from dimfree.programs.learn.shrinkage import VarianceRelease
 from dimfree.programs.learn.stages import stage
-from dimfree.programs.learn.state import Directions, StageSetting, Start, State
+from dimfree.programs.learn.state import Knowledge, Output, StageSetting, State
 from dimfree.shapes import Diagonal
 
 FALSE_ALARM = 1e-6
@@ -43,7 +42,7 @@ def state_in(basis, noise=None):
     space = Space(open_records(rows), Diagonal(np.ones(WIDTH if basis is None else basis.width)), basis)
     setting = StageSetting(standing_view(space, noise=noise or RecordingNoise()), float(RECORDS))
     alike = np.ones(space.dimension)
-    return State(setting, Start(1.0, 9.0, float(WIDTH)), Knowledge(), 1.0, alike, 0.01 * alike)
+    return State(setting, 1.0, 9.0, float(WIDTH), Knowledge(), 1.0, alike, 0.01 * alike)
 
 
 def plan_of(seed, width, count, counted=False):
@@ -121,7 +120,7 @@ def drawn_anew(way, seed, times):
         state = state.move_to(basis)
     before, width = replace(state, own_scores=LOOK), state.setting.view.dimension
     before = told(before, [(np.linspace(0.1, 0.01, width), 0.4)], [np.zeros(width)])
-    ball, answers = Ball(before.known.combined()[0], np.linspace(0.5, 2, width), 2.0), []
+    ball, answers = Ball(before.known.combined[0], np.linspace(0.5, 2, width), 2.0), []
     for time in range(times):
         view = standing_view(state.setting.view._space, noise=SeededNoise(seed + time))
         setting = StageSetting(view, float(RECORDS))
@@ -134,7 +133,7 @@ def covariance_of_last(state):
     """By the weight of the last output: α of the variance of the answer, whatever its own noise."""
     basis = state.setting.view.basis
     back = np.stack([basis.restored(unit) for unit in np.eye(basis.width)])
-    return (back.T * (0.6 * state.known.answer().variance)) @ back
+    return (back.T * (0.6 * state.known.answer()[1])) @ back
 
 
 def fits(answers, covariance, factor, false_alarm):
@@ -175,7 +174,7 @@ def test_directions_are_told_with_the_scale_they_were_found_in():
     state = replace(told(state_in(None), plan_of(4, WIDTH, 2, counted=True), [np.zeros(WIDTH)] * 2), scores=LOOK)
     assert restored(state).shape.directions is None
     spikes = Spikes(DIRECTIONS, np.array([0.5, 0.2]), np.array([0.1, math.pi / 2]))
-    found = Directions(spikes, Lookout(state.in_original()[0], np.sqrt(UNEVEN)))
+    found = spikes, Lookout(state.in_original()[0], np.sqrt(UNEVEN))
     directions = restored(replace(state, directions=found)).shape.frozen(WIDTH).directions
     assert np.array_equal(directions.vectors, DIRECTIONS.T)
     assert np.array_equal(directions.scale, np.sqrt(UNEVEN))

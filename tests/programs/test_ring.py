@@ -11,11 +11,15 @@ from streams import RecordedStream
 from dimfree import Options, SeededNoise, release_mean
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.precision import compose
-from dimfree.data.records import Records
-from dimfree.programs.choose.constants import RING_LEAST, RING_RULE
+from dimfree.beliefs import Beliefs
+from dimfree.data.records import Records, as_records
+from dimfree.programs.choose.constants import RING_LEAST
 from dimfree.programs.choose.core import Size
-from dimfree.programs.choose.ring import few_for_columns, plan_core
-from dimfree.programs.learn.ring import RingSetting, learn_by_ring
+from dimfree.programs.learn.ring import RingSetting, learn_by_ring, plan_core
+from dimfree.programs.run import UNKNOWN, calibrated
+from dimfree.programs.unknown import choose_way
+from dimfree.release import prepare
+from dimfree.request import Request
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 COUNT, DIMENSION = 800, 300
@@ -80,25 +84,22 @@ def test_every_coordinate_has_a_release_of_scores():
     assert (seen > 0).all()
 
 
-@pytest.mark.parametrize(
-    ("count", "dimension", "taken"),
-    [
-        (RING_LEAST - 1, 10**6, False),
-        (RING_LEAST, 10**6, True),
-        (RING_RULE * 30, 1000, True),
-        (RING_RULE * 33, 1000, False),
-    ],
-)
-def test_the_ring_is_for_few_records_beside_many_columns(count, dimension, taken):
-    assert few_for_columns(Size(float(count), None, 4096), dimension, 1.0) == taken
+@pytest.mark.parametrize(("count", "taken"), [(RING_LEAST / 2, False), (RING_LEAST * 2, True), (1e5, False)])
+def test_the_ring_is_for_few_records_relative_to_many_columns(count, taken):
+    request = Request.checked(epsilon=1.0, delta=1e-6, options=Options(), noise=SeededNoise(1))
+    records = as_records(table())
+    run = prepare(request, Beliefs.of(request, DIMENSION, None), records)
+    menu = calibrated(run, **UNKNOWN)
+    way = choose_way(run, menu, Size(count / menu.ringed[0].mu, menu.count_stddev, 10**6))
+    assert (getattr(way, "branch", None) in menu.ringed) == taken
 
 
 def test_the_plan_leaves_small_coordinates_to_the_core_where_records_are_very_few():
     stddev = np.where(np.arange(10_000) < 10, 1.0, 1e-4)
-    assert plan_core(0.001, stddev, 0.05, 1e6).block == 10_000
-    few = plan_core(0.05, stddev, 0.05, 300.0)
-    assert few.block < 10_000
-    assert (few.largest(stddev)[:5] == np.arange(5)).all()
+    assert plan_core(0.001, stddev, 0.05, 1e6)[1:] == (10_000, None)
+    _, size, block = plan_core(0.05, stddev, 0.05, 300.0)
+    assert len(block) == size < 10_000
+    assert (block[:5] == np.arange(5)).all()
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])

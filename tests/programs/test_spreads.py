@@ -8,9 +8,8 @@ import pytest
 
 from dimfree.kernel.statistics.scores import phi
 from dimfree.programs.choose import constants
-from dimfree.programs.learn import spreads
-from dimfree.programs.learn.shrinkage import mean_score
-from dimfree.programs.learn.spreads import VarianceRelease, expected_score, learned_shape
+from dimfree.programs.learn import shrinkage
+from dimfree.programs.learn.shrinkage import VarianceRelease, expected_score, learned_shape, mean_score
 
 NOISE = 0.05
 
@@ -109,5 +108,5 @@ def test_many_columns_are_told_block_by_block(rng, monkeypatch):
 
 
 def test_post_processing_has_no_way_to_records_or_noise():
-    imported = {line for line in inspect.getsource(spreads).splitlines() if line.startswith(("import", "from"))}
+    imported = {line for line in inspect.getsource(shrinkage).splitlines() if line.startswith(("import", "from"))}
     assert not any(name in line for line in imported for name in ("records", "space", "dimfree.noise", "run"))

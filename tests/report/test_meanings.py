@@ -9,7 +9,7 @@ from pages import Page, refused, released
 from dimfree.bases import NAMED
 from dimfree.kernel.rows.bases import Given
 from dimfree.programs import run
-from dimfree.programs.learn.forecasts import LEARNED, OWN, SPHERICAL
+from dimfree.programs.learn.coordinates import LEARNED, OWN, SPHERICAL
 from dimfree.report.context import parameter_rows
 from dimfree.report.page import report_html
 from dimfree.report.rendering import words

@@ -26,12 +26,11 @@ from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import Prediction, Question
 from dimfree.planning.simulated_table import SimulatedTable
-from dimfree.programs.choose.core import Size, StableChoice, default_core_sample, stable_choices
-from dimfree.programs.columns.run import records_needed, untested_branch
+from dimfree.programs.choose.core import Size, default_core_sample, stable_choices
+from dimfree.programs.columns.run import records_needed
 from dimfree.programs.known import calibrate_known
-from dimfree.programs.opening import UNKNOWN, calibrated
-from dimfree.programs.run import TOO_FEW, Run
-from dimfree.programs.unknown import choose_core, choose_ring
+from dimfree.programs.run import TOO_FEW, UNKNOWN, Run, calibrated
+from dimfree.programs.unknown import choose_way
 from dimfree.release import complete
 from dimfree.request import Request
 from dimfree.results.quantiles import length_quantile
@@ -258,8 +257,5 @@ def _suffices(question: Question, count: float, true_count: int) -> bool:
     size = Size(max(count, 0.0), menu.count_stddev, default_core_sample(menu))
     if question.knowledge == "covariance":
         return any(each.needs <= true_count for each in stable_choices(menu.tested, size, run.failure, run.model))
-    core = choose_core(run, menu, size)
-    if untested_branch(run, menu, size, alone=core is None):
-        return True
-    choice = choose_ring(run, menu, size) or core
-    return isinstance(choice, StableChoice) and choice.needs <= true_count
+    way = choose_way(run, menu, size)
+    return way is not None and (isinstance(way, OnlyGaussian) or way.needs <= true_count)

@@ -1,21 +1,23 @@
-"""One run of an estimator: what it works on, and how its outcome is written down."""
+"""One run of an estimator: what it works on, how it begins, and how its outcome is written down."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, TypedDict
 
 import numpy as np
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.calibrate import Calibration, calibrate_private_count, calibrate_public_count
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs import AnyCosts
-from dimfree.errors import AccountingError
-from dimfree.kernel import Ball, PrivateTable
-from dimfree.programs.choose.core import HonestModel, Size
-from dimfree.programs.learn.knowledge import Knowledge
+from dimfree.errors import AccountingError, InvalidParameter
+from dimfree.kernel import Ball, PrivateTable, Session, View
+from dimfree.programs.choose.constants import RADIUS_SEARCH_SHARE, RING_SHARE
+from dimfree.programs.choose.core import HonestModel, Size, core_sample_suffices, default_core_sample
 from dimfree.programs.learn.restore import Answer
+from dimfree.programs.learn.state import Knowledge
 from dimfree.results.error_model import ErrorModel, Reach
 from dimfree.results.release import Release
 from dimfree.shapes import Diagonal
@@ -68,34 +70,21 @@ class Run:
         return self.table.dimension
 
     @property
-    def looks(self) -> bool:
-        """Whether the records' lengths are looked at: where the model is not trusted to the last per cent."""
-        return self.learn_scale or self.model.factor > 1
-
-    @property
     def coordinate_variances(self) -> Floats:
-        """Of the rescaled coordinates, by the model: the diagonal of M^{1/2}, averaged unless the shape is diagonal.
-
-        They weigh the outputs; equal weights keep the combination's noise V constant, so that it survives a rotation.
-        """
+        """The diagonal of M^{1/2}, averaged unless the shape is diagonal: equal weights survive a rotation."""
         variances = self.table.shape.root_diagonal(self.dimension)
         return variances if isinstance(self.table.shape, Diagonal) else np.full_like(variances, variances.mean())
 
     def refused(self, reason: str, method: str, ledger: AnyCosts, **public: float | str) -> Release:
-        """A refusal; what its reason says follows from public and released numbers, and from what was asked for."""
+        """Refuse; the reason follows from public and released numbers, and from the request."""
         advice = DROPPED if self.on_missing == "drop" else ""
         advice += BY_COLUMN if advice and self.by_columns is not None else ""
         return Release.refused_because(reason + advice, **self._common(method, ledger, public))
 
     def answered(
-        self,
-        answer: Answer,
-        method: str,
-        ledger: AnyCosts,
-        public: dict[str, float],
-        words: Mapping[str, float | str],
+        self, answer: Answer, method: str, ledger: AnyCosts, public: dict[str, float], words: Mapping[str, float | str]
     ) -> Release:
-        """A release whose shape was learned: what the learner says in the coordinates of the records."""
+        """Write down an answer whose shape was learned."""
         model = ErrorModel(
             answer.noise_principal,
             np.sqrt(answer.shape.variances),
@@ -117,60 +106,38 @@ class Run:
         )
 
     def released(
-        self,
-        known: Knowledge,
-        method: str,
-        ledger: AnyCosts,
-        public: dict[str, float],
-        *,
-        records_modelled: bool = True,
-        size: Size | None = None,
-        ball: Ball | None = None,
-        bias: float = 0.0,
+        self, known: Knowledge, size: Size, ball: Ball | None, bias: float, costs: AnyCosts, public: dict[str, float]
     ) -> Release:
-        """The answer, back in the original space: noise covariance M^{1/4} diag(V) M^{1/4}.
+        """Write down an answer in a known shape, restored: its noise covariance is M^{1/4} diag(V) M^{1/4}.
 
         V is constant unless the shape is diagonal, so the square roots of V times the diagonal of M^{1/2} are exact.
-        `size`: the number of records that offsets were divided by. `ball`: where the last stage clipped; `bias`: what
-        error bars allow for it, in deviations of the noise.
-        `records_modelled=False`: nothing is known of the spread of the records, so error bars speak of the noise alone.
+        Offsets were divided by `size`; the last stage clipped at `ball`, if there was one, which may bias by `bias`
+        standard deviations of the noise.
         """
-        found, shape = known.answer(), self.table.shape
-        miscount = 0.0 if size is None or not size.stddev else size.stddev / size.count
-        miscounted = shape.restore(found.offset * miscount)
-        model = self._error_model(found.variance, miscounted, public) if records_modelled else ErrorModel()
-        mean = shape.restore(found.value)
-        stddev = np.sqrt(found.variance * shape.root_diagonal(self.dimension) + miscounted**2)
+        (value, variance, offset), shape, dimension = known.answer(), self.table.shape, self.dimension
+        miscounted = shape.restore(offset * ((size.stddev or 0.0) / size.count))
+        scale, root = public["scale"], shape.root_diagonal(dimension)
+        records = public.get("averaged_at_least", public["count_at_least"])
+        record_stddev = scale * np.sqrt(shape.covariance_diagonal(dimension))
+        reach = None
+        if isinstance(shape, Diagonal):
+            model = ErrorModel(record_stddev=record_stddev, records=records, clipping=bias)
+            if ball is not None and ball.block is None:  # the columns are apart, and all of them were summed
+                reach = Reach(ball.radius, shape.restore(ball.centre), np.sqrt(root))
+        else:
+            noise = variance[0] * self.spectrum
+            noise[np.argmax(noise)] += float(miscounted @ miscounted)
+            model = ErrorModel(noise, record_stddev, (scale * self.spectrum) ** 2, records, clipping=bias)
         return Release.released(
-            mean=mean,
-            noise_stddev=stddev,
-            error_model=replace(model, clipping=bias),
-            reach=self._reach(ball),
-            **self._common(method, ledger, public),
+            mean=shape.restore(value),
+            noise_stddev=np.sqrt(variance * root + miscounted**2),
+            error_model=model,
+            reach=reach,
+            **self._common("recentred" if public["stages"] else "stable", costs, public),
         )
 
-    def _reach(self, ball: Ball | None) -> Reach | None:
-        """Where records were clipped, if the shape leaves the columns apart and all of them were summed."""
-        shape = self.table.shape
-        if ball is None or ball.block is not None or not isinstance(shape, Diagonal):
-            return None
-        scale = np.sqrt(shape.root_diagonal(self.dimension))
-        return Reach(ball.radius, shape.restore(ball.centre), scale)
-
-    def _error_model(self, variance: Floats, miscounted: Floats, public: dict[str, float]) -> ErrorModel:
-        """Principal variances of noise and records, both functions of the shape, and a likely lower bound on n."""
-        shape, dimension, scale = self.table.shape, self.dimension, public.get("scale", 1.0)
-        counted = public.get("averaged_at_least", public.get("count_at_least"))
-        records = public.get("weight_lower_bound") if counted is None else counted
-        record_stddev = scale * np.sqrt(shape.covariance_diagonal(dimension))
-        if isinstance(shape, Diagonal):
-            return ErrorModel(record_stddev=record_stddev, records=records)
-        noise = variance[0] * self.spectrum
-        noise[np.argmax(noise)] += float(miscounted @ miscounted)
-        return ErrorModel(noise, record_stddev, (scale * self.spectrum) ** 2, records)
-
     def no_costs(self) -> Costs:
-        """Return the costs of a refusal that public numbers alone decide."""
+        """The costs of a refusal that public numbers alone decide."""
         return Costs(self.budget, self.relation, (), ())
 
     def _common(self, method: str, ledger: AnyCosts, public: dict[str, Any]) -> dict[str, Any]:
@@ -185,3 +152,47 @@ class Run:
             "columns": self.columns,
             "parameters": {**public, **self.bounds},
         }
+
+
+class Searches(TypedDict):
+    """Shares of the precision ahead of the test: of the searches for λ, and of all releases on the ring."""
+
+    search_share: float
+    ring_share: float
+
+
+# Of every run that knows nothing. Who prices or charges such a run takes these: what is charged is what runs.
+UNKNOWN: Searches = {"search_share": RADIUS_SEARCH_SHARE, "ring_share": RING_SHARE}
+
+
+def calibrated(run: Run, search_share: float, *, ring_share: float = 0.0) -> Calibration:
+    """The branches that the budget allows. Public, like the check of the core's sample size."""
+    shares = Searches(search_share=search_share, ring_share=ring_share)
+    if run.relation is Neighbours.REPLACE_ONE:
+        calibration = calibrate_public_count(run.budget, run.failure / 2, **shares)
+    else:
+        untested = run.by_columns is not None
+        calibration = calibrate_private_count(run.budget, run.failure / 2, untested=untested, **shares)
+    if run.core_sample and not core_sample_suffices(run.core_sample, calibration, run.failure, run.model.outliers):
+        raise InvalidParameter(
+            f"Expected core_sample={run.core_sample!r} to be large enough for the stability test at this budget; "
+            "use a larger core_sample or a larger epsilon."
+        )
+    return calibration
+
+
+def open_table(run: Run, calibration: Calibration) -> tuple[Session, Size]:
+    """The session of these branches, and what is public about the number of records."""
+    session = run.table.open(calibration)
+    return session, Size(session.count, session.count_stddev, run.core_sample or default_core_sample(calibration))
+
+
+def public_size(run: Run, calibration: Calibration) -> Size:
+    """The public number of records, under replace-one, before the table is opened."""
+    return Size(run.table.public_count, None, run.core_sample or default_core_sample(calibration))
+
+
+def early_sample(view: View, size: Size, rate: float = 1.0) -> tuple[View, View]:
+    """What everything before the last look sees, and, within it, what the core does (P16)."""
+    sizes = size.core_sample, round(rate * size.count)
+    return view.nested_samples((size.rate, rate), sizes, size.capacity(rate))

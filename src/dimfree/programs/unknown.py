@@ -13,34 +13,36 @@ import numpy as np
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.events import Tested
-from dimfree.kernel import Session, View, admissible, core_sensitivity
+from dimfree.accounting.events import OnlyGaussian, Tested
+from dimfree.kernel import Session, admissible, core_sensitivity
 from dimfree.programs.choose import constants as c
 from dimfree.programs.choose.core import (
     N_LOW,
     Size,
     StableChoice,
     core_alone,
-    of_use,
+    early_rate,
+    is_of_use,
     smallest_of_use,
     with_enough_records,
 )
-from dimfree.programs.choose.ring import few_for_columns, plan_core
-from dimfree.programs.choose.sample import early_rate
 from dimfree.programs.columns.run import release_by_columns, untested_branch
-from dimfree.programs.learn.coordinates import learn, learn_coordinates
-from dimfree.programs.learn.forecasts import OWN
+from dimfree.programs.learn.coordinates import OWN, learn, learn_coordinates
 from dimfree.programs.learn.restore import restored
-from dimfree.programs.learn.ring import RingSetting, RingShape, learn_by_ring, state_after_core
-from dimfree.programs.learn.scale import (
-    LearnedRadius,
-    learn_radius,
-    radius_clearance,
-    with_likely_searches,
-)
+from dimfree.programs.learn.ring import RingSetting, learn_by_ring, plan_core, state_after_core
+from dimfree.programs.learn.scale import LearnedRadius, learn_radius, radius_clearance, with_likely_searches
 from dimfree.programs.learn.state import StageSetting, State
-from dimfree.programs.opening import UNKNOWN, calibrated, early_sample, open_table, public_size
-from dimfree.programs.run import NO_SCALE, TOO_FEW, UNSTABLE, Run
+from dimfree.programs.run import (
+    NO_SCALE,
+    TOO_FEW,
+    UNKNOWN,
+    UNSTABLE,
+    Run,
+    calibrated,
+    early_sample,
+    open_table,
+    public_size,
+)
 from dimfree.results.release import Release
 from dimfree.shapes import Diagonal
 
@@ -49,50 +51,82 @@ def refuse_unknown(run: Run) -> Release | None:
     """Replace-one: the refusal that the public number of records alone decides, at no cost."""
     calibration = calibrated(run, **UNKNOWN)
     size = public_size(run, calibration)
-    choice = choose_core(run, calibration, size) or choose_ring(run, calibration, size)
-    refused = choice is None and untested_branch(run, calibration, size, alone=True) is None
+    refused = choose_way(run, calibration, size) is None
     return run.refused(TOO_FEW, "auto", run.no_costs(), count=size.count) if refused else None
 
 
 def release_unknown(run: Run) -> Release:
-    """Open the branches, take one by the released count, and run its program.
-
-    The branch without a test reads every column separately; the others release a stable core first.
-    """
+    """Open the branches, take one by the released count, and run its program."""
     calibration = calibrated(run, **UNKNOWN)
     session, size = open_table(run, calibration)
-    choice = choose_core(run, calibration, size)
-    if untested := untested_branch(run, calibration, size, alone=choice is None):
-        return release_by_columns(run, session, untested, size)
-    if ring := choose_ring(run, calibration, size):
-        return _release_by_ring(run, session, ring, size)
-    if choice is None:
+    way = choose_way(run, calibration, size)
+    if way is None:
         return run.refused(TOO_FEW, "auto", session.costs(), count=size.count)
-    return _release_by_pairs(run, session, choice, size)
+    if isinstance(way, OnlyGaussian):
+        return release_by_columns(run, session, way, size)
+    by_core = _release_by_ring if way.branch in calibration.ringed else _release_by_pairs
+    return by_core(run, session, way, size)
+
+
+def choose_way(run: Run, calibration: Calibration, size: Size) -> OnlyGaussian | StableChoice | None:
+    """The branch without a test, which reads every column separately; or a core, after the ring or not; None: too few.
+
+    The ring is taken where records are few relative to the root of the number of columns, but not too few.
+    """
+    core = choose_core(run, calibration, size)
+    if untested := untested_branch(run, calibration, size, alone=core is None):
+        return untested
+    ringed = () if run.table.basis is not None else calibration.ringed
+    strength = size.count * size.rate * (ringed[0].mu if ringed else 0.0)
+    wide = c.RING_LEAST <= strength < c.RING_RULE * math.sqrt(run.dimension)
+    return (_most_precise(run, ringed, size) if wide else None) or core
 
 
 def _release_by_pairs(run: Run, session: Session, choice: StableChoice, size: Size) -> Release:
     """Search for the friend radius among all pairs, then core, coordinates, variances, stages."""
-    everyone = session.take(choice.branch)
-    choice, size = _count_again(run, session, choice, size)
+    everyone, (count_mu, radius_mu) = session.take(choice.branch), search_parts(choice.branch, run.relation)
+    if size.stddev is not None:  # a second count inside the branch, and the core chosen by both (P14)
+        again = session.count_again(1 / count_mu)
+        size = size.combined(again.value, again.stddev)
+        choice = chosen_again(run, choice, size)
     rate = early_rate(size, choice.branch.mu**2, run.dimension)
     early, core = early_sample(everyone, size, rate)
     pairs = core.pairs(size.capacity(size.rate))
-    looked_at, radius_mu = max(size.count * size.rate, 1.0), search_parts(choice.branch, run.relation)[1]
-    learned = learn_radius(pairs, run.window, looked_at, radius_mu, run.relation)
+    learned = learn_radius(pairs, run.window, max(size.count * size.rate, 1.0), radius_mu, run.relation)
     public = size.public | {"radius": learned.radius}
     if not learned.found:
         return run.refused(NO_SCALE, "auto", session.costs(), **public)
-    precision = choice.branch.mu**2 * (1 - 1e-9)
-    share = core_share(choice, size.after_pass(choice), learned, run.dimension)
+    precision, passed = choice.branch.mu**2 * (1 - 1e-9), size.after_pass(choice)
+    share = core_share(choice, passed, learned, run.dimension)
     mean = pairs.core_mean(learned.radius, choice.full_share, choice.budget, choice.floor, math.sqrt(share * precision))
     del pairs  # their memory is free for what follows
     if mean is None:
         return run.refused(UNSTABLE, "auto", session.costs(), **public)
-    size = size.after_pass(choice)
+    setting = StageSetting(everyone, passed.count, passed.stddev or 0.0).on_sample(early, rate)
+    return _answered(run, session, State.after_core(setting, mean, precision, share, learned), passed, public)
+
+
+def _release_by_ring(run: Run, session: Session, choice: StableChoice, size: Size) -> Release:
+    """ring: variances, λ → core in their shape → stages on the block that pays → restore (P4 to P6, P8, P10, P15)."""
+    everyone, capacity = session.take(choice.branch), size.capacity(size.rate)
+    rate = early_rate(size, choice.branch.mu**2, run.dimension)
+    early, core = early_sample(everyone, size, rate)
+    looked_at, search_mu = max(size.count * size.rate, 1.0), choice.branch.search_mu * (1 - 1e-12)
+    shape = learn_by_ring(RingSetting(core.ring(capacity), looked_at, search_mu, run.relation), run.window)
+    public = size.public | {"radius": shape.radius}
+    if not shape.found:
+        return run.refused(NO_SCALE, "auto", session.costs(), **public)
+    precision = choice.branch.mu**2 * (1 - 1e-9)
     setting = StageSetting(everyone, size.count, size.stddev or 0.0).on_sample(early, rate)
-    state = State.after_core(setting, mean, precision, share, learned)
-    return _answered(run, session, state, size, public)
+    strength = setting.final_count / setting.moves
+    share, size_of_block, block = plan_core(choice.sensitivity * shape.radius, shape.stddev, precision, strength)
+    pairs = core.rescaled(Diagonal(shape.stddev**2)).pairs(capacity)
+    mean = pairs.core_mean(shape.radius, choice.full_share, choice.budget, choice.floor, math.sqrt(share * precision))
+    del pairs  # their memory is free for what follows
+    if mean is None:
+        return run.refused(UNSTABLE, "auto", session.costs(), **public)
+    state = state_after_core(setting, mean, precision, share, shape, block)
+    return _answered(run, session, state.choose(block=size_of_block), size, public)
 
 
 def _answered(run: Run, session: Session, state: State, size: Size, public: dict[str, float]) -> Release:
@@ -103,57 +137,6 @@ def _answered(run: Run, session: Session, state: State, size: Size, public: dict
     if state.core_alone or state.block is not None:
         public |= {"averaged_at_least": size.looked_at_least}  # the core's own mean, of the records it looked at
     return run.answered(restored(state), "auto", session.costs(), public, state.choices)
-
-
-def choose_ring(run: Run, calibration: Calibration, size: Size) -> StableChoice | None:
-    """The core after the ring, where records are few beside the root of the number of columns; None: another way."""
-    wide = calibration.ringed and few_for_columns(size, run.dimension, calibration.ringed[0].mu)
-    if not wide or run.table.basis is not None:
-        return None
-    return _most_precise(run, calibration.ringed, size)
-
-
-def _release_by_ring(run: Run, session: Session, choice: StableChoice, size: Size) -> Release:
-    """ring: variances, λ → core in their shape → stages on the block that pays → restore (P4 to P6, P8, P10, P15)."""
-    everyone = session.take(choice.branch)
-    rate = early_rate(size, choice.branch.mu**2, everyone.dimension)
-    early, core = early_sample(everyone, size, rate)
-    shape = _shape_by_ring(run, core, choice, size)
-    public = size.public | {"radius": shape.radius}
-    if not shape.found:
-        return run.refused(NO_SCALE, "auto", session.costs(), **public)
-    precision = choice.branch.mu**2 * (1 - 1e-9)
-    setting = StageSetting(everyone, size.count, size.stddev or 0.0).on_sample(early, rate)
-    plan = plan_core(choice.sensitivity * shape.radius, shape.stddev, precision, setting.final_count / setting.moves)
-    pairs = core.rescaled(Diagonal(shape.stddev**2)).pairs(size.capacity(size.rate))
-    mu = math.sqrt(plan.share * precision)
-    mean = pairs.core_mean(shape.radius, choice.full_share, choice.budget, choice.floor, mu)
-    del pairs  # their memory is free for what follows
-    if mean is None:
-        return run.refused(UNSTABLE, "auto", session.costs(), **public)
-    state = state_after_core(setting, mean, precision, plan.share, shape, plan.largest(shape.stddev))
-    return _answered(run, session, state.choose(block=plan.block), size, public)
-
-
-def _shape_by_ring(run: Run, core: View, choice: StableChoice, size: Size) -> RingShape:
-    """The differences of neighbours are freed before the core needs their memory."""
-    looked_at, mu = max(size.count * size.rate, 1.0), choice.branch.search_mu * (1 - 1e-12)
-    setting = RingSetting(core.ring(size.capacity(size.rate)), looked_at, mu, run.relation)
-    return learn_by_ring(setting, run.window)
-
-
-def _count_again(run: Run, session: Session, choice: StableChoice, size: Size) -> tuple[StableChoice, Size]:
-    """Add/remove: a second count inside the branch, combined with n̂, and the core chosen by both (P14)."""
-    if size.stddev is None:
-        return choice, size
-    again = session.count_again(1 / search_parts(choice.branch, run.relation)[0])
-    size = size.combined(again.value, again.stddev)
-    return chosen_again(run, choice, size), size
-
-
-def chosen_again(run: Run, choice: StableChoice, size: Size) -> StableChoice:
-    """The core on the same branch, for a number of records that is known better."""
-    return _by_rule(choice.branch, size, run.failure, run.model.outliers) or choice
 
 
 def search_parts(branch: Tested, relation: Neighbours) -> tuple[float, float]:
@@ -175,16 +158,20 @@ def choose_core(run: Run, calibration: Calibration, size: Size) -> StableChoice 
 
 
 def _most_precise(run: Run, branches: Sequence[Tested], size: Size) -> StableChoice | None:
-    choices = [each for branch in branches if (each := _by_rule(branch, size, run.failure, run.model.outliers))]
+    choices = [each for branch in branches if (each := _by_rule(run, branch, size))]
     promising = with_enough_records(choices, size, run.failure)
     return min(promising, key=lambda each: each.sensitivity**c.CORE_POWER / each.branch.mu, default=None)
 
 
-def _by_rule(branch: Tested, size: Size, failure: float, outliers: float) -> StableChoice | None:
+def chosen_again(run: Run, choice: StableChoice, size: Size) -> StableChoice:
+    """The core on the same branch, for a number of records that is known better."""
+    return _by_rule(run, choice.branch, size) or choice
+
+
+def _by_rule(run: Run, branch: Tested, size: Size) -> StableChoice | None:
     """b and B from the ladder and the share of outliers; n_0 no lower than leaves a core of use (P14)."""
-    floor, count = size.bound(branch.ladder.length, failure)
-    choice = _ruled(branch, floor, count, outliers)
-    return choice if size.stddev is None or of_use(choice) else _smallest(branch, outliers)
+    choice = _ruled(branch, *size.bound(branch.ladder.length, run.failure), run.model.outliers)
+    return choice if size.stddev is None or is_of_use(choice) else _smallest(branch, run.model.outliers)
 
 
 @lru_cache(maxsize=64)

@@ -15,7 +15,7 @@ import numpy as np
 
 from dimfree.kernel import THOUSANDTHS
 
-# --- The sample that everything before the last look sees (choose/sample.py) ------------------------------------------
+# --- The sample that everything before the last look sees (choose/core.py) --------------------------------------------
 
 # [n̂·√(P/d)] Of the sample: with less, skewed columns seem narrower than they are. Early shares of P need 80.
 EARLY_STRENGTH = 400.0
@@ -130,7 +130,7 @@ WIDE_OVER_TYPICAL = 1.25
 # [factor] λ is widened by this many times the noise of the search for it, in shares of the records.
 UNSURE_WIDENING = 1.5
 
-# --- Unknown shape: variances and stages (learn/coordinates.py, variances.py, stages.py) ---------------------------
+# --- Unknown shape: variances and stages (learn/coordinates.py, variances.py, stages.py) ------------------------------
 
 # [share of the sampling error] Below this noise passes are saved: less noise gains two per cent at most.
 SMALL_NOISE = 0.2
@@ -163,7 +163,7 @@ COUNTED_PRECISION = 0.05
 # [variance of ln σ] Of standard deviations that follow from those of other coordinates.
 GUESSED_LOG_VARIANCE = 0.01
 
-# --- The secret ring (learn/ring.py, choose/ring.py) ------------------------------------------------------------------
+# --- The secret ring (learn/ring.py) ----------------------------------------------------------------------------------
 
 # [share of P] All releases on the ring, ahead of the test.
 RING_SHARE = 0.20
@@ -200,7 +200,7 @@ RING_WORTH = 1.25
 # [number] Groups of coordinates of like σ, for the choice of the core's share and of the block.
 RING_BINS = 24
 
-# --- Which coordinates (learn/coordinates.py, forecasts.py, principal_directions.py) ----------------------------------
+# --- Which coordinates (learn/coordinates.py, principal_directions.py) ------------------------------------------------
 
 # [share of P] Each released number; the matrix of directions.
 SCALAR_SHARE, BASIS_SHARE = 0.003, 0.05
@@ -288,7 +288,7 @@ LEAST_RADIUS, RADII = 0.003, 300
 # [deviations of the noise] Clipping bias that intervals allow for if the tail is not seen: twice the largest target.
 UNSEEN_BIAS = 2 * OUTER_BIAS_MOST
 
-# --- The shell between the median length and the radius (learn/shell.py) ---------------------------------------------
+# --- The shell between the median length and the radius (learn/radius.py) ---------------------------------------------
 
 # [share of the answer's precision, for weights Σw/√Σw² of 1; most] For the measured shell.
 SHELL_SHARE, SHELL_MOST = 1.0, 0.1
@@ -301,7 +301,7 @@ SHELL_PLACES = (0.05, 0.98)
 # [number] Candidates for the radius.
 SHELL_RADII = 25
 
-# --- Error bars about the population (learn/population.py) ------------------------------------------------------------
+# --- Error bars about the population (learn/restore.py) ---------------------------------------------------------------
 
 # [probability] With which numbers of records far out, and their excess, stay below what the error bars count.
 POPULATION_LEVEL = 0.75
@@ -310,7 +310,7 @@ FAR_LENGTH = 3.0
 # [clipping radius: nearest, farthest; number] Distances at which the records beyond are counted.
 POPULATION_RADII = (1e-3, 1e2, 300)
 
-# --- Empirical Bayes (learn/shrinkage.py, learn/spreads.py) -----------------------------------------------------------
+# --- Empirical Bayes (learn/shrinkage.py) -----------------------------------------------------------------------------
 
 # [EM steps] For centres and for variances; [number] grid points of a prior.
 MEAN_STEPS, SCORE_STEPS, PRIOR_ATOMS = 40, 60, 64
@@ -420,7 +420,7 @@ MEASURED = 0.9
 # [σ known before] A release of scores lowers no spread below this: rare large entries score little.
 HELD_STDDEV = 0.5
 
-# --- Algorithm 2 (paper/shares.py, averaging.py, unknown_covariance.py) ----------------------------------------------
+# --- Algorithm 2 (paper/shares.py, averaging.py, unknown_covariance.py) -----------------------------------------------
 
 # [share of epsilon] The number of records.
 PAPER_COUNT_SHARE = 0.04
@@ -437,7 +437,7 @@ COVERED = 8.0
 # [share of the largest estimate] Stands for a variance of zero, which has no fourth root.
 ZERO_VARIANCE = 4.0**-10
 
-# --- The variance profile (paper/profiling.py) -----------------------------------------------------------------------
+# --- The variance profile (paper/profiling.py) ------------------------------------------------------------------------
 
 # [records] Of a group: four pairs scatter an estimate by about half a bucket.
 GROUP = 8

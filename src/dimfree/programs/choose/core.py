@@ -1,7 +1,7 @@
-"""The public choice of the core: which branch, which thresholds, which radius. Public numbers only; costs nothing.
+"""The public choices by the number of records: the core's branch, thresholds and radius, and the early sample.
 
-Letters: n = the number of records (replace-one) or its released estimate (add/remove); K = steps of a ladder;
-o = records that may lack friends; B = K + o; b = friend share of a full weight.
+Public numbers only; costs nothing. Letters: n = the number of records (replace-one) or its released estimate n̂
+(add/remove); K = steps of a ladder; o = records that may lack friends; B = K + o; b = friend share of a full weight.
 """
 
 import math
@@ -12,10 +12,10 @@ from functools import lru_cache
 from weakref import ref
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dimfree.accounting.budget import Neighbours
+from dimfree._types import Floats
+from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Tested
 from dimfree.kernel import admissible, core_sensitivity
@@ -34,13 +34,13 @@ class HonestModel:
     factor: float
 
     @classmethod
-    def of(cls, spectrum: NDArray[np.float64], outliers: float, tails: str) -> "HonestModel":
+    def of(cls, spectrum: Floats, outliers: float, tails: str) -> "HonestModel":
         return cls(friend_radii(spectrum), outliers, c.HEAVY_FACTOR if tails == "heavy" else 1.0)
 
     @classmethod
     def unknown(cls, outliers: float) -> "HonestModel":
         """No spectrum is assumed; radii are searched."""
-        return cls(FriendRadii.none(), outliers, c.HEAVY_FACTOR)
+        return cls(FriendRadii(np.zeros((0, 0))), outliers, c.HEAVY_FACTOR)
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,7 @@ class Size:
         return max(1.0, expected - coins)
 
     def capacity(self, rate: float) -> int:
-        """A number of records that a share `rate` of all rarely exceeds. Public.
-
-        Buffers get this size before any record is read, so that their size depends on n̂ alone.
-        """
+        """What a share `rate` of all rarely exceeds: the size of buffers, before any record is read. Public."""
         if self.stddev is None:
             return math.ceil(rate * self.count)
         expected = rate * max(self.count + c.CAPACITY_DEVIATIONS * self.stddev, 1.0)
@@ -119,7 +116,7 @@ class Size:
 
     @property
     def possibly(self) -> float:
-        """A number of records in the core's sample that is not to be excluded. Public."""
+        """A number of records in the core's sample that cannot be excluded. Public."""
         return self.rate * (self.count + c.POSSIBLE * (self.stddev or 0.0))
 
     def bound(self, steps: int, failure: float) -> tuple[int | None, int]:
@@ -128,6 +125,22 @@ class Size:
             return None, min(int(self.count), self.core_sample)
         floor = math.floor(self.surely(failure) - steps)
         return floor, floor + N_LOW
+
+
+def strength(count: float, relation: Neighbours, precision: float, columns: int) -> float:
+    """n̂·√(P/d), P = precision of the branch, d = coordinates; with the noise that the relation asks for."""
+    return max(count, 0.0) * math.sqrt(precision / (columns * CHANGED_RECORDS[relation]))
+
+
+def early_rate(size: Size, precision: float, columns: int, present: float = 1.0) -> float:
+    """The share of the records that is enough for centres, scales and coordinates; 1: all of them are looked at.
+
+    `present`: the released share of the records that have an entry in every column: so many more are looked at.
+    """
+    strong = c.EARLY_STRENGTH / strength(1.0, size.relation, precision, columns)
+    enough = math.ceil(max(strong / present, c.EARLY_LEAST / present, size.core_sample))
+    few = size.count < c.EARLY_WORTH * enough or 8 * enough * columns > c.EARLY_BYTES
+    return 1.0 if few else enough / size.count
 
 
 def are_few(count: float, mu: float, relation: Neighbours) -> bool:
@@ -173,7 +186,7 @@ def with_enough_records(choices: list[StableChoice], size: Size, failure: float)
     return sure or [choice for choice in fewest if choice.needs <= size.possibly]
 
 
-def of_use(choice: StableChoice | None) -> bool:
+def is_of_use(choice: StableChoice | None) -> bool:
     """Whether a core exists, and moves little enough to be a centre for what follows."""
     return choice is not None and choice.sensitivity <= c.MOST_SENSITIVE_CORE
 
@@ -181,11 +194,11 @@ def of_use(choice: StableChoice | None) -> bool:
 def smallest_of_use(steps: int, at: Callable[[int], StableChoice | None]) -> StableChoice | None:
     """The core of use with the smallest n_0 above the steps of the ladder, N_K; None: there is none (P14)."""
     low, high = steps, c.LARGEST_FLOOR * steps
-    if not of_use(at(high)):
+    if not is_of_use(at(high)):
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if of_use(at(middle)) else (middle, high)
+        low, high = (low, middle) if is_of_use(at(middle)) else (middle, high)
     return at(high)
 
 
@@ -198,65 +211,38 @@ class _Counts:
     count: int  # n_low
     budget: int  # B, without the honest records that lack friends by chance
 
-    @classmethod
-    def of(cls, size: Size, steps: int, failure: float, outliers: float) -> "_Counts":
-        expected = math.ceil(outliers * max(size.count, 0) * size.rate)
-        return cls(size.relation, *size.bound(steps, failure), steps + expected)
-
-    @classmethod
-    def above(cls, floor: int, steps: int, outliers: float) -> "_Counts":
-        """With n_0 given, for a test that n_0 + K records may pass."""
-        count = floor + N_LOW
-        return cls(Neighbours.ADD_REMOVE, floor, count, steps + math.ceil(outliers * (count + steps)))
-
 
 def _best_stable(branch: Tested, size: Size, failure: float, model: HonestModel) -> StableChoice | None:
-    counts = _Counts.of(size, branch.ladder.length, failure, model.outliers)
-    believed = (failure, model.outliers, model.factor, ref(model.radii))
-    choice = _searched(branch, counts, *believed)
-    return choice if size.stddev is None or of_use(choice) else _smallest(branch, *believed)
+    steps, believed = branch.ladder.length, (failure, model.outliers, model.factor, ref(model.radii))
+    expected = math.ceil(model.outliers * max(size.count, 0) * size.rate)
+    choice = _searched(branch, _Counts(size.relation, *size.bound(steps, failure), steps + expected), *believed)
 
+    def above(floor: int) -> StableChoice | None:
+        """With n_0 given, for a test that n_0 + K records may pass."""
+        count = floor + N_LOW
+        budget = steps + math.ceil(model.outliers * (count + steps))
+        return _searched(branch, _Counts(Neighbours.ADD_REMOVE, floor, count, budget), *believed)
 
-@lru_cache(maxsize=64)
-def _smallest(
-    branch: Tested, failure: float, outliers: float, factor: float, radii: "ref[FriendRadii]"
-) -> StableChoice | None:
-    steps = branch.ladder.length
-
-    def at(floor: int) -> StableChoice | None:
-        return _searched(branch, _Counts.above(floor, steps, outliers), failure, outliers, factor, radii)
-
-    return smallest_of_use(steps, at)
+    return choice if size.stddev is None or is_of_use(choice) else smallest_of_use(steps, above)
 
 
 @lru_cache(maxsize=2048)  # public numbers; a weak reference, so that the cache keeps no simulation alive
 def _searched(
-    branch: Tested, counts: _Counts, failure: float, outliers: float, factor: float, radii: "ref[FriendRadii]"
+    branch: Tested, counts: _Counts, failure: float, outliers: float, factor: float, held: "ref[FriendRadii]"
 ) -> StableChoice | None:
-    held = radii()
-    if held is None:  # cannot happen: the caller holds it
-        raise ReferenceError
-    model = HonestModel(held, outliers, factor)
-    choices = (
-        _stable_choice(branch, share, extra, counts, failure, model)
-        for share in c.FULL_SHARES
-        for extra in c.EXTRA_LOSERS
-    )
-    return min((each for each in choices if each is not None), key=lambda choice: choice.noise, default=None)
-
-
-def _stable_choice(
-    branch: Tested, share: Fraction, extra: int, counts: _Counts, failure: float, model: HonestModel
-) -> StableChoice | None:
-    count, budget = counts.count, counts.budget + extra
-    if count < 1 or extra > count // 8 or not admissible(count, share, budget, counts.relation):
-        return None
-    needed = friends_needed(float(share), branch.ladder.length, count, counts.relation) / (1 - model.outliers)
-    if needed >= (c.HEAVY_SHARE if model.factor > 1 else 1):
-        return None
-    radius = model.factor * model.radii.radius(needed, tolerated_losers(extra, failure / 4), count)
-    moves = core_sensitivity(count, share, budget, counts.relation)
-    return StableChoice(branch, share, budget, counts.floor, radius, moves, radius * moves / branch.mu)
+    """The choice of the least noise among all shares b and numbers of honest records that lack friends by chance."""
+    radii, found = held(), list[StableChoice]()
+    relation, count, least = counts.relation, counts.count, counts.budget
+    assert radii is not None  # the caller holds it
+    for share in c.FULL_SHARES if count >= 1 else ():
+        needed = friends_needed(float(share), branch.ladder.length, count, relation) / (1 - outliers)
+        for extra in c.EXTRA_LOSERS if needed < (c.HEAVY_SHARE if factor > 1 else 1) else ():
+            if extra <= count // 8 and admissible(count, share, least + extra, relation):
+                radius = factor * radii.radius(needed, tolerated_losers(extra, failure / 4), count)
+                moves = core_sensitivity(count, share, least + extra, relation)
+                noise = radius * moves / branch.mu
+                found.append(StableChoice(branch, share, least + extra, counts.floor, radius, moves, noise))
+    return min(found, key=lambda choice: choice.noise, default=None)
 
 
 def friends_needed(share: float, steps: int, count: int, relation: Neighbours) -> float:

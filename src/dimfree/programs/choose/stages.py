@@ -6,14 +6,13 @@ mean; N = that of one stage's output; p = precision mu² of a release; k = size 
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import chdtri
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.events import Tested
 from dimfree.programs.choose import constants as c
 from dimfree.programs.choose.core import StableChoice
 
@@ -60,10 +59,6 @@ class Schedule:
     early: float = 1.0  # share of the records that all stages but the last see; after less than 1 that one alone counts
 
     @property
-    def branch(self) -> Tested:
-        return self.core.branch
-
-    @property
     def counted_precision(self) -> float:
         """Of all stages that count in the answer."""
         return sum(mu**2 for mu, weight in zip(self.stage_mus, self.weights[1:], strict=True) if weight)
@@ -78,10 +73,10 @@ def look_share(widest: float) -> float:
 
 
 def shell_share(weights: Floats) -> float:
-    """Of the precision, for the shell: the noise of a squared bias stays far below what a smaller radius saves.
+    """Of the precision, for the shell; 0 where that would take too large a share.
 
-    `weights`: what a squared error in each coordinate counts. The squared length of a shell has noise √(2Σw²)(R - ρ)²/p
-    at a share p, and (R² - ρ²)Σw is saved: their ratio falls with Σw/√Σw². 0 where that would take too large a share.
+    `weights` w: what a squared error in each coordinate counts. The squared length of a shell has noise
+    √(2Σw²)(R - ρ)²/p at a share p, and (R² - ρ²)Σw is saved: their ratio falls with Σw/√Σw².
     """
     share = c.SHELL_SHARE * float(np.linalg.norm(weights)) / float(weights.sum())
     return share if share <= c.SHELL_MOST else 0.0
@@ -100,9 +95,61 @@ def clip_level(count: float, epsilon: float, rank: float, precision: float) -> f
 
 
 def good_enough(least: float, sampling: float) -> float:
-    """The largest acceptable noise variance: where noise is far below the sampling error, a little more noise is
-    accepted for fewer passes over the records."""
+    """The largest acceptable noise variance: far below the sampling error, a little more saves passes."""
     return least + c.UNSEEN_VARIANCE * sampling if least < c.SMALL_NOISE_VARIANCE * sampling else least
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """All that a schedule depends on; equal choices share a cached schedule."""
+
+    cores: tuple[StableChoice, ...]
+    eigenvalues: bytes
+    count: float
+    level: float
+    relation: Neighbours
+    blocks: bool
+    look: float  # share of the precision for the look at the records' lengths, if a stage follows the core
+    early: float
+
+    @cached_property
+    def spectrum(self) -> Floats:
+        return np.frombuffer(self.eigenvalues)
+
+    def tried(self, size: int, stages: int, ratio: float) -> list[Schedule]:
+        """The best share for each core, all else fixed: V <- 1/(1/V + 1/N) for every core and share at once."""
+        totals = [core.branch.mu**2 * (1 - 1e-9) for core in self.cores]
+        shares, look = (c.SCHEDULE_CORE_SHARES, self.look) if stages else (np.ones(1), 0.0)
+        shell = shell_share(self.spectrum[:size]) * (1 - look) if look else 0.0
+        rest = np.array(totals)[:, None] * (1 - shares - look - shell)
+        weights = ratio ** np.arange(stages)
+        weights = weights / weights.sum() if stages else weights
+        moments, moves = Moments.of(self.spectrum[:size]), 1 if self.relation is Neighbours.ADD_REMOVE else 2
+        squares = np.array([(core.radius * core.sensitivity) ** 2 for core in self.cores])
+        first = squares[:, None] / (np.array(totals)[:, None] * shares)
+        variance, precisions = first, [1 / first]
+        seen = np.append(np.full(max(stages - 1, 0), self.early * self.count), self.count)  # records, by each stage
+        for weight, records in zip(weights, seen, strict=False):
+            stage = (moves * moments.radius(self.level, variance) / records) ** 2 / (rest * weight)
+            variance = 1 / (1 / variance + 1 / stage)
+            precisions.append(1 / stage)
+        counted = np.array(precisions)
+        counted[: stages if self.early < 1 else max(1, stages + 1 - c.COUNTED_STAGES) if look else 0] = 0.0
+        error = moments.first / counted.sum(axis=0) + first * float(self.spectrum[size:].sum())
+        return [
+            Schedule(
+                core,
+                math.sqrt(total * shares[best]),
+                tuple(float(math.sqrt(rest[place, best] * weight)) for weight in weights),
+                math.sqrt(total * look),
+                math.sqrt(total * shell),
+                tuple(float(each) for each in counted[:, place, best] / counted[:, place, best].sum()),
+                size,
+                float(error[place, best]),
+                self.early,
+            )
+            for place, (core, total, best) in enumerate(zip(self.cores, totals, error.argmin(axis=1), strict=True))
+        ]
 
 
 def best_schedule(
@@ -123,91 +170,25 @@ def best_schedule(
     `looked`: the records' lengths are looked at, and the last COUNTED_STAGES stages alone count in the answer. `early`:
     the share of the records that all stages but the last see.
     """
-    most = c.MOST_STAGES
-    share = look_share(float(spectrum.sum() / spectrum.max())) if looked else 0.0
+    look = look_share(float(spectrum.sum() / spectrum.max())) if looked else 0.0
     eigenvalues = np.ascontiguousarray(spectrum, dtype=np.float64).tobytes()
-    return _best(tuple(cores), eigenvalues, count, level, relation, blocks, most, share, early)
+    return _best(_Choice(tuple(cores), eigenvalues, count, level, relation, blocks, look, early))
 
 
 @lru_cache(maxsize=16)  # replace-one asks twice: first whether to refuse
-def _best(
-    cores: tuple[StableChoice, ...],
-    eigenvalues: bytes,
-    count: float,
-    level: float,
-    relation: Neighbours,
-    blocks: bool,
-    most: int,
-    share: float,
-    early: float,
-) -> Schedule | None:
-    spectrum = np.frombuffer(eigenvalues)
-    sizes = _block_sizes(spectrum) if blocks else [len(spectrum)]
+def _best(choice: _Choice) -> Schedule | None:
+    d, ratios = len(choice.spectrum), c.STAGE_RATIOS if choice.early >= 1 else c.EARLY_RATIOS
+    steps = range(c.BLOCK_SIZES + 1) if choice.blocks else [c.BLOCK_SIZES]
+    sizes = sorted({min(d, max(1, round(d ** (i / c.BLOCK_SIZES)))) for i in steps})
     rows = [
-        _try(cores, spectrum, size, count, level, relation, stages, ratio, share, early)
-        for stages in range(most + 1)
-        for ratio in ((c.STAGE_RATIOS if early >= 1 else c.EARLY_RATIOS) if stages > 1 else (1.0,))
+        choice.tried(size, stages, ratio)
+        for stages in range(c.MOST_STAGES + 1)
+        for ratio in (ratios if stages > 1 else (1.0,))
         for size in (sizes if stages else sizes[-1:])
-        if cores
+        if choice.cores
     ]
     candidates = [schedule for of_one_core in zip(*rows, strict=True) for schedule in of_one_core]
     least = min((schedule.error for schedule in candidates), default=0.0)
-    enough = good_enough(least, float(np.square(spectrum).sum()) / max(count, 1.0))
-    return min(
-        (schedule for schedule in candidates if schedule.error <= enough),
-        key=lambda schedule: (len(schedule.stage_mus), schedule.error),
-        default=None,
-    )
-
-
-def _block_sizes(spectrum: Floats) -> list[int]:
-    d = len(spectrum)
-    return sorted({min(d, max(1, round(d ** (i / c.BLOCK_SIZES)))) for i in range(c.BLOCK_SIZES + 1)})
-
-
-def _try(
-    cores: tuple[StableChoice, ...],
-    spectrum: Floats,
-    size: int,
-    count: float,
-    level: float,
-    relation: Neighbours,
-    stages: int,
-    ratio: float,
-    look_share: float,
-    early: float,
-) -> list[Schedule]:
-    """The best share for each core, all else fixed: V <- 1/(1/V + 1/N) for every core and share at once."""
-    totals = [core.branch.mu**2 * (1 - 1e-9) for core in cores]
-    shares = c.SCHEDULE_CORE_SHARES if stages else np.ones(1)
-    look = look_share if stages else 0.0
-    shell = shell_share(spectrum[:size]) * (1 - look) if look else 0.0
-    rest = np.array(totals)[:, None] * (1 - shares - look - shell)
-    weights = ratio ** np.arange(stages)
-    weights = weights / weights.sum() if stages else weights
-    moments, moves = Moments.of(spectrum[:size]), 1 if relation is Neighbours.ADD_REMOVE else 2
-    squares = np.array([(core.radius * core.sensitivity) ** 2 for core in cores])
-    first = squares[:, None] / (np.array(totals)[:, None] * shares)
-    variance, precisions = first, [1 / first]
-    seen = np.append(np.full(max(stages - 1, 0), early * count), count)  # records, by each stage
-    for weight, records in zip(weights, seen, strict=False):
-        stage = (moves * moments.radius(level, variance) / records) ** 2 / (rest * weight)
-        variance = 1 / (1 / variance + 1 / stage)
-        precisions.append(1 / stage)
-    counted = np.array(precisions)
-    counted[: len(counted) - 1 if early < 1 else max(1, len(counted) - c.COUNTED_STAGES) if look else 0] = 0.0
-    error = moments.first / counted.sum(axis=0) + first * float(spectrum[size:].sum())
-    return [
-        Schedule(
-            core,
-            math.sqrt(total * shares[best]),
-            tuple(float(math.sqrt(rest[place, best] * weight)) for weight in weights),
-            math.sqrt(total * look),
-            math.sqrt(total * shell),
-            tuple(float(each) for each in counted[:, place, best] / counted[:, place, best].sum()),
-            size,
-            float(error[place, best]),
-            early,
-        )
-        for place, (core, total, best) in enumerate(zip(cores, totals, error.argmin(axis=1).tolist(), strict=True))
-    ]
+    enough = good_enough(least, float(np.square(choice.spectrum).sum()) / max(choice.count, 1.0))
+    promising = (schedule for schedule in candidates if schedule.error <= enough)
+    return min(promising, key=lambda schedule: (len(schedule.stage_mus), schedule.error), default=None)

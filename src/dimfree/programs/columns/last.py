@@ -15,9 +15,8 @@ from dimfree.kernel import HELD, Ball
 from dimfree.programs.choose.constants import HIDDEN_PART, MEASURED, MOST_BEYOND
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.columns.tails import hidden
-from dimfree.programs.learn.population import Lengths, some_unmeasured
 from dimfree.programs.learn.radius import look_precision, noisy_lengths
-from dimfree.programs.learn.tail import Tail, radius_of_least_loss
+from dimfree.programs.learn.tail import Lengths, Tail, radius_of_least_loss
 from dimfree.progress import during
 from dimfree.results.error_model import Reach
 
@@ -78,7 +77,7 @@ def taken_in_bars(state: ColumnState, tail: Tail, radius: float, noise: Floats) 
 def are_cut(state: ColumnState, tail: Tail, radius: float) -> bool:
     """Whether it is not known how far some records lie out: they stand out there, or the radius goes so far."""
     ball = Ball(state.centre, state.scale, radius, cap=state.cap)
-    return some_unmeasured(Lengths(tail, ball)) or radius >= MEASURED * tail.last_edge
+    return Lengths(tail, ball).some_unmeasured or radius >= MEASURED * tail.last_edge
 
 
 def clipping_radius(state: ColumnState, tail: Tail) -> tuple[float, float]:

@@ -19,8 +19,7 @@ from dimfree.programs.choose.constants import (
     VARIANCE_FLOOR,
 )
 from dimfree.programs.columns.state import ColumnState
-from dimfree.programs.learn.shrinkage import learned_variances
-from dimfree.programs.learn.spreads import EarlierSpreads, VarianceRelease
+from dimfree.programs.learn.shrinkage import EarlierSpreads, VarianceRelease, learned_variances
 from dimfree.progress import during
 
 

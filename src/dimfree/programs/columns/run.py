@@ -22,8 +22,7 @@ from dimfree.programs.choose.constants import (
     TOTAL_STRENGTH,
     TOTAL_STRENGTHS,
 )
-from dimfree.programs.choose.core import Size
-from dimfree.programs.choose.sample import early_rate, strength
+from dimfree.programs.choose.core import Size, early_rate, strength
 from dimfree.programs.columns.last import Answer, are_cut, last_mean, look_at_lengths
 from dimfree.programs.columns.missing import count_missing
 from dimfree.programs.columns.opening import count_valid, learn_columns
@@ -31,12 +30,11 @@ from dimfree.programs.columns.refine import measure_spreads, recentre
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.columns.tails import widen_tails
 from dimfree.programs.learn import restore
-from dimfree.programs.learn.population import Lengths, learned_population, some_unmeasured
-from dimfree.programs.learn.spreads import learned_shape
+from dimfree.programs.learn.restore import learned_population
+from dimfree.programs.learn.shrinkage import learned_shape
 from dimfree.programs.learn.state import StageSetting
-from dimfree.programs.learn.tail import Tail
-from dimfree.programs.opening import early_sample, open_table, public_size
-from dimfree.programs.run import CAUTION, Run
+from dimfree.programs.learn.tail import Lengths, Tail
+from dimfree.programs.run import CAUTION, Run, early_sample, open_table, public_size
 from dimfree.results.release import Release
 
 METHOD = "columns"
@@ -169,7 +167,7 @@ def _stated(state: ColumnState, answer: Answer, tail: Tail) -> restore.Answer:
     shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
     constant = np.sqrt(shape.variances) < FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
     lengths = Lengths(tail, answer.ball, answer.bias)
-    far = some_unmeasured(lengths)  # some records lie so far out that it is not known how far
+    far = lengths.some_unmeasured  # some records lie so far out that it is not known how far
     assert state.far is not None  # every path votes
     odds = state.far.cut(answer.ball.cap * state.scale / state.far.unit)
     cut = (odds >= CUT_DOUBT) | state.unseen

@@ -15,9 +15,9 @@ import numpy as np
 from dimfree._types import Booleans, Floats
 from dimfree.kernel import Released
 from dimfree.programs.choose.constants import EASY_STRENGTH, ENTRY_LENGTHS, ENTRY_SPREADS, ONE_VALUE_PART
-from dimfree.programs.choose.sample import strength
+from dimfree.programs.choose.core import strength
 from dimfree.programs.columns.far import Far
-from dimfree.programs.learn.spreads import EarlierSpreads, VarianceRelease
+from dimfree.programs.learn.shrinkage import EarlierSpreads, VarianceRelease
 from dimfree.programs.learn.state import StageSetting
 
 T = TypeVar("T")

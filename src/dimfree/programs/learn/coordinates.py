@@ -1,6 +1,8 @@
 """Which coordinates the noise follows: release a few numbers, choose, and go on in the chosen coordinates (P11, P12).
 
-Letters: P = precision of the branch, n̂ = released number of records, D = diagonal of the shape of the noise.
+A forecast is the gain of a choice: noise of a spherical shape over that of a better one. Every number that it rests on
+is a Gaussian release of its own, read on the unfavourable side. Letters: P = precision of the branch, n̂ = released
+number of records, D = diagonal of the shape of the noise.
 """
 
 import math
@@ -9,19 +11,20 @@ from dataclasses import replace
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.kernel import Cosine, LearnedAxes, Lookout
+from dimfree.kernel import OUTER_SENSITIVITY, Cosine, Directions, LearnedAxes, Lookout, Released
 from dimfree.programs.choose import constants as c
-from dimfree.programs.learn.forecasts import DCT, LEARNED, OWN, SPHERICAL, Forecasts, Sample
 from dimfree.programs.learn.principal_directions import (
-    Spikes,
     coordinate_shares,
     coordinate_weights,
     found_spikes,
     promised_gain,
+    smallest_share,
 )
 from dimfree.programs.learn.stages import last_stages, run_stages
-from dimfree.programs.learn.state import Directions, State
+from dimfree.programs.learn.state import State
 from dimfree.programs.learn.variances import learn_variances, measure_own, uncertainty
+
+SPHERICAL, OWN, DCT, LEARNED = "spherical", "own axes", "dct", "learned"
 
 
 def learn_coordinates(state: State) -> State:
@@ -41,32 +44,41 @@ def learn_coordinates(state: State) -> State:
 
 
 def _choose(state: State) -> State:
-    """The name of the coordinates with the best forecast, under "basis"; own axes where the centre is too uncertain."""
-    view = _view(state, np.ones_like(state.stddev))
-    if view.centre_error > c.BLURRED:
+    """The name of the coordinates with the best forecast, under "basis"; own axes where the centre is too uncertain.
+
+    After the ring, other axes than the records' own have to promise clearly more than the variances from the ring.
+    """
+    sample = Sample(state, np.ones_like(state.stddev))
+    if sample.centre_error > c.BLURRED:
         return state
     if state.from_ring:
-        return _beyond_ring(state, view)
-    state, (own, own_at_best, cosine) = view.axes(state)
-    state, learned = view.one_direction(state, _basis_mu(state))
-    forecasts = Forecasts(own, own_at_best, cosine, learned)
-    return state.choose(**forecasts.numbers(), basis=forecasts.best())
+        own = math.sqrt(len(state.stddev) * float((state.stddev**2).sum())) / float(state.stddev.sum())
+        at_worst, at_best = c.RING_WORTH * own, math.inf
+        state, cosine = sample.cosine(state)
+    else:
+        state, (at_worst, at_best, cosine) = sample.axes(state)
+        own = at_worst
+    state, learned = sample.one_direction(state)
+    chosen = best_coordinates(at_worst, at_best, cosine, learned)
+    return state.choose(forecast_own_axes=own, forecast_dct=cosine, forecast_learned=learned, basis=chosen)
 
 
-def _beyond_ring(state: State, view: Sample) -> State:
-    """Other axes than the records' own, if they clearly promise more than the variances that the ring has told."""
-    state, cosine = view.cosine(state)
-    state, learned = view.one_direction(state, _basis_mu(state))
-    own = math.sqrt(len(state.stddev) * float((state.stddev**2).sum())) / float(state.stddev.sum())
-    forecasts = Forecasts(c.RING_WORTH * own, math.inf, cosine, learned)
-    return state.choose(forecast_own_axes=own, forecast_dct=cosine, forecast_learned=learned, basis=forecasts.best())
+def best_coordinates(own: float, own_at_best: float, cosine: float, learned: float) -> str:
+    """By how many times less noise than spherical each choice promises, read on the unfavourable side.
+
+    `own_at_best` is read on the favourable side: noise is spherical only where the own axes surely gain little, as a
+    wrong choice of spherical noise costs far more than a wrong choice of the own axes.
+    """
+    if max(cosine, learned) >= max(c.WORTH, own):
+        return DCT if cosine >= learned else LEARNED
+    return SPHERICAL if own_at_best < c.LITTLE else OWN
 
 
 def _own_axes(state: State) -> State:
     """The diagonal path; between its rounds a check whether the rescaled coordinates are correlated."""
     state = first_round(state)
     spread = state.stddev
-    state, gain = _view(state, np.sqrt(spread)).one_direction(state, _basis_mu(state))
+    state, gain = Sample(state, np.sqrt(spread)).one_direction(state)
     state = state.choose(forecast_refined=gain)
     if gain < c.WORTH:
         return last_round(state)
@@ -82,36 +94,25 @@ def _learned(state: State) -> State:
 
 def _equal_variances(state: State) -> State:
     """Variances of the columns for the error bars; the shape of the noise has their mean everywhere."""
-    state, own = measure_own(state)
-    return replace(state, stddev=np.full_like(state.stddev, math.sqrt(float(own.variances.mean()))))
+    state = measure_own(state)
+    assert state.own_scores is not None  # just measured
+    return replace(state, stddev=np.full_like(state.stddev, math.sqrt(float(state.own_scores.variances.mean()))))
 
 
 def _directions(state: State, spread: Floats) -> tuple[State, bool]:
     """One release of the matrix of directions (P12); moved to its directions where that is worth it, and whether."""
-    setting, seen_from = state.setting, Lookout(state.centre()[0], np.sqrt(spread))
+    setting, seen_from = state.setting, Lookout(state.centre[0], np.sqrt(spread))
     state, found = state.release(c.BASIS_SHARE, setting.view.outer_products(seen_from).matrix)
-    noise = found.stddev
-    spikes = found_spikes(found.value, noise, setting.count, spread / spread.sum())
+    spikes = found_spikes(found.value, found.stddev, setting.count, spread / spread.sum())
     gain = promised_gain(spikes, spread)
     state = state.choose(promised_gain=gain, directions=len(spikes.shares))
-    return (_move_along(state, Directions(spikes, seen_from), spread), True) if gain >= c.WORTH else (state, False)
-
-
-def _move_along(state: State, directions: Directions, spread: Floats) -> State:
-    spikes: Spikes = directions.spikes
-    weights = coordinate_weights(spikes, spread)
-    total = float((state.stddev**2 / spread).sum())
+    if gain < c.WORTH:
+        return state, False
+    weights, total = coordinate_weights(spikes, spread), float((state.stddev**2 / spread).sum())
     stddev = np.sqrt(coordinate_shares(spikes, len(spread)) * total) * weights
-    state = replace(state.choose(basis=LEARNED), directions=directions, own_scores=state.own_scores or state.scores)
-    return state.move_to(LearnedAxes(spikes.directions, np.sqrt(spread), weights), stddev)
-
-
-def _view(state: State, scale: Floats) -> Sample:
-    return Sample.from_centre(state.setting, state.centre(), state.stddev, scale)
-
-
-def _basis_mu(state: State) -> float:
-    return math.sqrt(c.BASIS_SHARE * state.precision)
+    own_scores = state.own_scores or state.scores
+    state = replace(state.choose(basis=LEARNED), directions=(spikes, seen_from), own_scores=own_scores)
+    return state.move_to(LearnedAxes(spikes.directions, np.sqrt(spread), weights), stddev), True
 
 
 def learn(state: State) -> State:
@@ -120,9 +121,9 @@ def learn(state: State) -> State:
     With few records the variances of the columns serve the error bars alone; with very few, no stage follows the core.
     """
     if state.core_alone:
-        return measure_own(state)[0]
+        return measure_own(state)
     if state.few:
-        return last_stages(measure_own(state)[0])
+        return last_stages(measure_own(state))
     if state.noise_over_sampling() > c.SMALL_NOISE:
         state = recentre(state)
     return last_round(first_round(state))
@@ -139,7 +140,7 @@ def recentre(state: State) -> State:
 
 def centre_error(state: State) -> float:
     """The centre's own squared error over a record's squared distance from it."""
-    _, blur = state.centre()
+    _, blur = state.centre
     return float(blur.sum() / (blur.sum() + (state.stddev**2).sum()))
 
 
@@ -155,7 +156,83 @@ def last_round(state: State) -> State:
     """Variances again if they are uncertain; then the answer, with all that is left."""
     own = state.own_scores is not None or state.ring_scores
     if state.setting.view.basis is not None and not own:
-        state, _ = measure_own(state)
+        state = measure_own(state)
     if uncertainty(state) > (c.RING_LOSS if state.from_ring else c.LOSS):
         state = learn_variances(state)
     return last_stages(state)
+
+
+class Sample:
+    """Some records as seen from the centre, in units of a scale, for as many numbers as are asked.
+
+    The sample is private and independent of the data, its rate public; sensitivities are unchanged.
+    """
+
+    def __init__(self, state: State, scale: Floats) -> None:
+        self.setting, (place, blur) = state.setting, state.centre
+        dimension = self.setting.view.dimension
+        narrow = dimension <= c.MOST_COLUMNS
+        enough = min(c.FORECAST_RECORDS, c.FORECAST_PRODUCTS / dimension**2) if narrow else c.FORECAST_RECORDS
+        self.rate = min(1.0, enough / max(self.setting.count, 1.0))
+        self.seen_from, self.view = Lookout(place, scale), self.setting.view.poisson_sample(self.rate)
+        # The centre's own squared error, over a record's squared length.
+        self.centre_error = float((blur / scale**2).sum()) / float(((state.stddev**2 + blur) / scale**2).sum())
+
+    @property
+    def count(self) -> float:
+        return max(self.setting.count * self.rate, 1.0)
+
+    def axes(self, state: State) -> tuple[State, tuple[float, float, float]]:
+        """Gains forecast for the diagonal of the own axes, at worst and at best, and of the cosine transform."""
+        seen = self._directions()
+        state, uneven = state.release(c.SCALAR_SHARE, seen.unevenness)
+        state, weight = state.release(c.SCALAR_SHARE, seen.weight)
+        worst = self._own(max(_low(uneven), 0.0) / max(_high(weight), 1.0))
+        best = self._own(_high(uneven) / max(_low(weight), 1.0))
+        state, rotated = self.cosine(state, seen)
+        return state, (worst, best, rotated)
+
+    def _directions(self, *, spread_alone: bool = False) -> Directions:
+        return self.view.directions(self.seen_from, Cosine.here(self.view.dimension), spread_alone=spread_alone)
+
+    def cosine(self, state: State, seen: Directions | None = None) -> tuple[State, float]:
+        """Gain forecast for the diagonal of the cosine transform; 0 where there is none in so many dimensions."""
+        if Cosine.here(self.setting.view.dimension) is None:
+            return state, 0.0
+        seen = self._directions(spread_alone=True) if seen is None else seen
+        state, spread = state.release(c.SCALAR_SHARE, seen.spread)
+        fewest = (self.setting.count - c.PESSIMISM * self.setting.count_stddev) * self.rate
+        gain = c.NORMAL_ABSOLUTE * fewest / max(_high(spread), 1.0)
+        return state, float(np.clip(gain, 0.0, math.sqrt(self.setting.view.dimension)))
+
+    def _own(self, uneven: float) -> float:
+        """(|p|₂·√d)^{1/4}, p = shares of the squared length in each coordinate, without the centre's own error.
+
+        That adds `centre_error` of an isotropic Gaussian vector's shares, whose squares average 3/d².
+        """
+        dimension, off = self.setting.view.dimension, min(self.centre_error, c.BLURRED)
+        seen = uneven**2 * dimension - 2 * off * (1 - off) - 3 * off**2
+        return float((max(seen, 0.0) / (1 - off) ** 2) ** 0.125)
+
+    def one_direction(self, state: State) -> tuple[State, float]:
+        """Gain of a learned basis if one direction held all correlation; 0: not admissible (P12)."""
+        setting, dimension = self.setting, self.setting.view.dimension
+        if not 1 < dimension <= c.MOST_COLUMNS:
+            return state, 0.0
+        basis_mu = math.sqrt(c.BASIS_SHARE * state.precision)
+        state, found = state.release(c.SCALAR_SHARE, self.view.outer_products(self.seen_from).togetherness)
+        # Without what the centre's own error and the number of records alone would show.
+        squared = (max(_low(found), 0.0) / self.count) ** 2 - self.centre_error**2 - 1 / self.count
+        share = min(math.sqrt(max(squared, 0.0)), c.MOST_SHARE)
+        least = smallest_share(dimension, basis_mu / OUTER_SENSITIVITY[setting.relation], setting.count)
+        if share < max(c.CLEARLY_CORRELATED * least, c.LEAST_CORRELATION):
+            return state, 0.0
+        return state, 1 / (math.sqrt(share / dimension) + math.sqrt(1 - share))
+
+
+def _low(found: Released[float]) -> float:
+    return found.value - c.PESSIMISM * found.stddev
+
+
+def _high(found: Released[float]) -> float:
+    return found.value + c.PESSIMISM * found.stddev

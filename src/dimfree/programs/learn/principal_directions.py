@@ -12,50 +12,43 @@ import numpy as np
 import scipy  # its parts load when they are first used
 
 from dimfree._types import Floats
-from dimfree.programs.choose.constants import ANGLE_DEVIATIONS, BEYOND_EDGE, MOST_SPIKES, SMALLEST_TAIL
+from dimfree.programs.choose import constants as c
 
 
 @dataclass(frozen=True)
 class Spikes:
-    """Orthonormal directions (d, r), the share of a record's squared length along each, and bounds on how far noise
-    has turned each, in radians. ("Spikes" is the name of such eigenvalues in random matrix theory.)"""
+    """Directions, named after such eigenvalues in random matrix theory."""
 
-    directions: Floats
-    shares: Floats
-    angles: Floats
+    directions: Floats  # (d, r), orthonormal
+    shares: Floats  # of a record's squared length along each
+    angles: Floats  # bounds on how far noise has turned each, in radians
 
     @property
     def tail(self) -> float:
         """The share of the squared length along none of them."""
-        return max(SMALLEST_TAIL, 1 - float(self.shares.sum()))
+        return max(c.SMALLEST_TAIL, 1 - float(self.shares.sum()))
 
 
 def found_spikes(noisy: Floats, noise: float, count: float, prior: Floats) -> Spikes:
     """The directions of M that stand out of the noise, where `noisy` = count·diag(prior) + M + noise."""
     size = len(noisy)
     edge = noise * math.sqrt(size / 2)
-    visible = 2 * edge + BEYOND_EDGE * noise / math.sqrt(2) * size ** (-1 / 6)
-    most = min(MOST_SPIKES, size - 1)
+    visible = 2 * edge + c.BEYOND_EDGE * noise / math.sqrt(2) * size ** (-1 / 6)
+    most = min(c.MOST_SPIKES, size - 1)
     seen, vectors = scipy.linalg.eigh(noisy - count * np.diag(prior), subset_by_index=(size - most, size - 1))
     kept = np.flatnonzero(seen > visible)[::-1]
     seen, directions = seen[kept], vectors[:, kept]
     true = _true_eigenvalues(seen, edge)
     shares = (true - edge**2 / true) / count + (directions**2 * prior[:, None]).sum(axis=0)
-    return Spikes(directions, np.clip(shares, 0.0, 1.0), _angles(seen, edge, noise))
+    # The sine of an angle is the length of a noise vector over θ: s_w give or take s/2, chi of d entries of s/√2 each.
+    lowered = _true_eigenvalues(np.maximum(seen - c.ANGLE_DEVIATIONS * noise, 2 * edge), edge)
+    angles = np.arcsin(np.minimum((edge + c.ANGLE_DEVIATIONS * noise / 2) / lowered, 1.0))
+    return Spikes(directions, np.clip(shares, 0.0, 1.0), angles)
 
 
 def _true_eigenvalues(seen: Floats, edge: float) -> Floats:
     """θ from h = θ + s_w²/θ."""
     return (seen + np.sqrt(np.maximum(seen**2 - 4 * edge**2, 0.0))) / 2
-
-
-def _angles(seen: Floats, edge: float, noise: float) -> Floats:
-    """A bound on the angle by which noise has turned each direction.
-
-    Its sine is the length of a noise vector over θ. That length is s_w give or take s/2: chi of d entries of s/√2 each.
-    """
-    lowered = _true_eigenvalues(np.maximum(seen - ANGLE_DEVIATIONS * noise, 2 * edge), edge)
-    return np.asarray(np.arcsin(np.minimum((edge + ANGLE_DEVIATIONS * noise / 2) / lowered, 1.0)))
 
 
 def without_offset(spikes: Spikes, offset: Floats, length: float) -> Spikes:

@@ -1,21 +1,59 @@
-"""The answer of a learned shape, restored to the columns of the records. Sees no record.
+"""The answer of a learned shape, restored to the columns of the records, and what its error bars need. Sees no record.
 
-The noise of a release is Gaussian with a known covariance; its diagonal and its principal variances are computed here
-for the error bars. Letters: V = noise variance of each coordinate that the stages worked in, R = the map back from
-these.
+Scores count large entries little, so learned variances are too small where tails are long, and they show nothing of
+correlation. The lengths do: their mean square is the sum of all variances, and their squares vary the more, the fewer
+directions the records spread over. Letters: V = noise variance of each coordinate that the stages worked in; z = a
+record's offset from the centre, rescaled, in units of the clipping radius; v = variances of the coordinates of z; w =
+(1 - 1/|z|)+, the share by which a record is clipped.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dimfree._types import Booleans, Floats
 from dimfree.kernel import Basis, LearnedAxes
-from dimfree.programs.learn.population import NOT_MEASURED, Population, learned_population
+from dimfree.programs.choose.constants import FAR_LENGTH, POPULATION_LEVEL, POPULATION_RADII
 from dimfree.programs.learn.principal_directions import without_offset
-from dimfree.programs.learn.spreads import VarianceRelease, learned_shape
+from dimfree.programs.learn.shrinkage import learned_shape
 from dimfree.programs.learn.state import State
+from dimfree.programs.learn.tail import Lengths
 from dimfree.results.error_model import LearnedDirections, LearnedShape, Reach
+
+
+@dataclass(frozen=True)
+class Population:
+    """`widening`: factor of the learned variances, at least 1. `correlation`: of any two coordinates, at least 0.
+    `unmeasured`: some records may lie farther out than the lengths measure."""
+
+    widening: float = 1.0
+    correlation: float = 0.0
+    unmeasured: bool = True
+
+
+# The learned variances as they are; columns may all move together.
+NOT_MEASURED = Population(correlation=1.0)
+
+
+@dataclass(frozen=True)
+class LengthMoments:
+    """The number of records, and means over them, at a pessimistic reading of the tail."""
+
+    count: float
+    square: float  # of min(|z|, 1)²
+    excess: float  # of (|z| - 1)+
+    drawn: float  # of w²
+    spread: float  # variance of min(|z|, far)²
+
+    @classmethod
+    def of(cls, seen: Lengths, far: float) -> "LengthMoments":
+        places = np.append(0.0, np.geomspace(*POPULATION_RADII))
+        beyond = seen.tail.beyond(seen.ball.radius * places, POPULATION_LEVEL)
+        middle, outer, inner = (beyond[1:] + beyond[:-1]) / 2, np.maximum(places, 1), np.minimum(places, far)
+        powers = (np.minimum(places, 1) ** 2, outer, (1 - 1 / outer) ** 2, inner**2, inner**4)
+        square, excess, drawn, second, fourth = (float(middle @ np.diff(each) / beyond[0]) for each in powers)
+        return cls(float(beyond[0]), square, excess, drawn, fourth - second**2)
 
 
 @dataclass(frozen=True)
@@ -37,86 +75,56 @@ class Answer:
 
 def restored(state: State) -> Answer:
     """The answer and its noise, back in the coordinates of the records."""
-    found, setting, basis = state.known.answer(), state.setting, state.setting.view.basis
-    miscount = setting.count_stddev / setting.count
+    (found, variance, offset), setting, lengths = state.known.answer(), state.setting, state.lengths
+    basis, miscounted = setting.view.basis, offset * (setting.count_stddev / setting.count)
+    value, reach, noise, records = found, None, None, None
+    bias = 0.0 if lengths is None else lengths.bias  # with few records, clipped at a multiple of their median length
     if basis is None:
-        variance = found.variance + (found.offset * miscount) ** 2
-        shape = _shape(state, found.value, variance)
-        reach, population = _reach(state), _population(state, found.value, shape)
-        return Answer(found.value, variance, shape, reach=reach, population=population, bias=_bias(state))
-    value, miscounted = basis.restored(found.value), basis.restored(found.offset * miscount)
-    noise, records = (_principal(basis, each) for each in (found.variance, state.stddev**2))
-    noise[np.argmax(noise)] += float(miscounted @ miscounted)
-    variance = basis.diagonal(found.variance) + miscounted**2
-    shape = _shape(state, value, variance)
-    records *= float(shape.variances.sum()) / float(records.sum())  # the records vary as much as their columns do
-    population = _population(state, found.value, shape)
-    return Answer(value, variance, shape, noise, records, population=population, bias=_bias(state))
-
-
-def _population(state: State, value: Floats, shape: LearnedShape) -> Population:
-    """What the lengths say, in the coordinates that the stages worked in; with few records nothing."""
-    own = None if state.setting.view.basis is None else shape.variances
-    return NOT_MEASURED if state.lengths is None else learned_population(state.lengths, value, state.stddev**2, own)
-
-
-def _bias(state: State) -> float:
-    """Of clipping, in deviations of the noise; 0 with few records, clipped at a multiple of their median length."""
-    return 0.0 if state.lengths is None else state.lengths.bias
-
-
-def _reach(state: State) -> Reach | None:
-    """Where the last stage clipped all columns, which has most of the weight; the coordinates are the columns."""
-    ball = state.ball
-    if ball is None or ball.block is not None:
-        return None
-    beyond = None if state.lengths is None else state.lengths.tail.most_beyond(state.lengths.ball.radius)
-    return Reach(ball.radius, ball.centre, np.broadcast_to(ball.scale, ball.centre.shape), beyond)
+        variance, ball = variance + miscounted**2, state.ball
+        shape = _shape(state, value, variance)
+        if ball is not None and ball.block is None:  # the last stage, which has most of the weight, clipped all columns
+            beyond = None if lengths is None else lengths.tail.most_beyond(lengths.ball.radius)
+            reach = Reach(ball.radius, ball.centre, np.broadcast_to(ball.scale, ball.centre.shape), beyond)
+    else:
+        value, miscounted = basis.restored(found), basis.restored(miscounted)
+        noise, records = (_principal(basis, each) for each in (variance, state.stddev**2))
+        noise[np.argmax(noise)] += float(miscounted @ miscounted)
+        variance = basis.diagonal(variance) + miscounted**2
+        shape = _shape(state, value, variance)
+        records *= float(shape.variances.sum()) / float(records.sum())  # the records vary as much as their columns do
+    population, own = NOT_MEASURED, None if basis is None else shape.variances
+    if lengths is not None:  # in the coordinates that the stages worked in
+        population = learned_population(lengths, found, state.stddev**2, own)
+    return Answer(value, variance, shape, noise, records, reach=reach, population=population, bias=bias)
 
 
 def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:
-    """Spreads of the columns, and the directions found. The directions were seen from an earlier centre, off by about
-    what the mean has moved since: what that distance alone explains is taken out."""
-    shape = _spreads(_own_scores(state), mean, mean_variance)
-    if state.directions is None:
-        return shape
-    seen_from = state.directions.seen_from
-    offset = (mean - seen_from.centre) / seen_from.scale
-    length = float((shape.variances / seen_from.scale**2).sum())
-    found = without_offset(state.directions.spikes, offset, length)
-    if not len(found.shares):
-        return shape
-    directions = LearnedDirections(found.directions.T, found.shares, found.angles, seen_from.scale)
-    return replace(shape, directions=directions)
+    """SDs of the columns, by the last variance release that each was in, and the directions found.
 
-
-def _own_scores(state: State) -> list[VarianceRelease]:
-    """Variance releases in the records' own coordinates; together they are about all of them."""
+    Directions were seen from an earlier centre, off by about what the mean has moved since: what that distance alone
+    explains is taken out.
+    """
     last = state.own_scores or (state.scores if state.setting.view.basis is None else None)
-    return [*state.ring_scores, *([] if last is None else [last])]
-
-
-def _spreads(releases: list[VarianceRelease], mean: Floats, mean_variance: Floats) -> LearnedShape:
-    """What each coordinate's last variance release says."""
+    releases = [*state.ring_scores, *([] if last is None else [last])]
+    places = [slice(None) if each.which is None else each.which for each in releases]
+    latest = np.zeros(len(mean), dtype=np.intp)
+    for index, which in enumerate(places):
+        latest[which] = index
     parts = [np.empty_like(mean) for _ in range(3)]
-    for each in _not_repeated(releases, len(mean)):
-        which = slice(None) if each.which is None else each.which
-        found = learned_shape(each, mean[which], mean_variance[which])
+    for index in np.unique(latest).tolist():
+        which = places[index]
+        found = learned_shape(releases[index], mean[which], mean_variance[which])
         for part, of_found in zip(parts, (found.variances, found.log_stddev, found.log_above), strict=True):
             part[which] = of_found
-    return LearnedShape(parts[0], parts[1], log_above=parts[2])
-
-
-def _not_repeated(releases: list[VarianceRelease], dimension: int) -> list[VarianceRelease]:
-    """In their order, without those whose every coordinate has a later one."""
-    kept: list[VarianceRelease] = []
-    told = np.zeros(dimension, dtype=np.bool_)
-    for each in reversed(releases):
-        which = slice(None) if each.which is None else each.which
-        if not told[which].all():
-            kept.insert(0, each)
-        told[which] = True
-    return kept
+    shape = LearnedShape(parts[0], parts[1], log_above=parts[2])
+    if state.directions is None:
+        return shape
+    spikes, seen_from = state.directions
+    length = float((shape.variances / seen_from.scale**2).sum())
+    kept = without_offset(spikes, (mean - seen_from.centre) / seen_from.scale, length)
+    if not len(kept.shares):
+        return shape
+    return replace(shape, directions=LearnedDirections(kept.directions.T, kept.shares, kept.angles, seen_from.scale))
 
 
 def _principal(basis: Basis, variances: Floats) -> Floats:
@@ -129,3 +137,46 @@ def _principal(basis: Basis, variances: Floats) -> Floats:
         back = basis.restored(np.eye(basis.width))
         return np.maximum(np.linalg.eigvalsh((back.T * variances) @ back)[::-1], np.finfo(np.float64).tiny)
     return np.sort(variances)[::-1][: basis.dimension].copy() if basis.width > basis.dimension else variances.copy()
+
+
+def learned_population(seen: Lengths, mean: Floats, variances: Floats, own: Floats | None = None) -> Population:
+    """What the lengths add to these variances.
+
+    `unmeasured` if records stand out beyond the last edge, or beyond the cap of the ball, where their entries may have
+    been held, or if too few lie far out to see a tail: how far out they lie is not known, and they count at the edge.
+    Nothing is added if squares leave the range of floats.
+    Records that are drawn in move the mean. The square of that is added to its variance: an interval so widened is wide
+    enough for a shift. `own`: learned variances of the columns, which are widened instead, where the coordinates were
+    turned to; what looks like correlation is then likely their widest one, learned too narrow.
+    """
+    ball = seen.ball
+    block = slice(None) if ball.block is None else ball.block  # lengths tell of no other coordinate
+    stretch, variances = np.broadcast_to(ball.scale, variances.shape)[block] * ball.radius, variances[block]
+    with np.errstate(all="ignore"):
+        v, offset = variances / stretch**2, float((((mean - ball.centre)[block] / stretch) ** 2).sum())
+    known = float(v.sum())
+    if not (0 < known < math.inf and math.isfinite(offset)):
+        return NOT_MEASURED
+    found = LengthMoments.of(seen, max(1.0, FAR_LENGTH * math.sqrt(known)))
+    trace = max(found.square - offset, known)
+    together = correlation(v * (trace / known), found.spread)
+    widening = (trace + found.count * squared_shift(found, v * (trace / known), together)) / known
+    if own is not None:
+        likely, most = float(variances.sum()), float(stretch.max()) ** 2 * known
+        widening *= ((1 - together) * likely + together * most) / float(own.sum())
+    if not math.isfinite(widening):
+        return NOT_MEASURED
+    return Population(max(widening, 1.0), together, seen.some_unmeasured or not seen.tail.told)
+
+
+def correlation(v: Floats, spread: float) -> float:
+    """Of any two coordinates, so that |z|² has this variance if z is normal: twice the sum of squared covariances."""
+    alone = float((v**2).sum())
+    together = float(v.sum()) ** 2 - alone
+    return 0.0 if together <= 0 else math.sqrt(min(max((spread / 2 - alone) / together, 0.0), 1.0))
+
+
+def squared_shift(found: LengthMoments, v: Floats, together: float) -> float:
+    """At most |E[w z]|². Along any u that is E[w u·z], at most E[w |z|], the excess, and (E[w²]·Var(u·z))^½."""
+    widest = (1 - together) * float(v.max()) + together * float(v.sum())
+    return min(found.excess**2, found.drawn * widest)

@@ -18,25 +18,19 @@ from dimfree.programs.choose import constants as c
 from dimfree.programs.choose.core import Size
 from dimfree.programs.choose.friend_radius import FriendRadii
 
-Clearance = Callable[[float, Tested], float]
 
+def learn_scale(pairs: Pairs, radii: FriendRadii, count: float, mu: float) -> tuple[float, bool]:
+    """(factor of the standard deviations over the shape's, whether it is inside the window); `count` is public.
 
-@dataclass(frozen=True)
-class LearnedScale:
-    """The factor by which standard deviations exceed the shape's, and what it cost to learn."""
-
-    factor: float
-    found: bool
-
-
-def learn_scale(pairs: Pairs, radii: FriendRadii, count: float, mu: float) -> LearnedScale:
-    """The median distance between records over the predicted one. `count` is released or public."""
-    expected, grid = (
-        radii.typical(float(c.MEDIAN_SHARE)),
-        geometric_grid(1 / c.FACTOR_WINDOW, c.FACTOR_WINDOW, c.FACTOR_STEP),
-    )
+    The factor is the median distance between records over the predicted one.
+    """
+    expected, grid = radii.typical(float(c.MEDIAN_SHARE)), _factors()
     factor = friend_radius(pairs, c.MEDIAN_SHARE, expected * grid, count, mu).value / expected
-    return LearnedScale(factor, inside(factor, grid))
+    return factor, inside(factor, grid)
+
+
+def _factors() -> Floats:
+    return geometric_grid(1 / c.FACTOR_WINDOW, c.FACTOR_WINDOW, c.FACTOR_STEP)
 
 
 def friend_radius(pairs: Pairs, share: Fraction, grid: Floats, count: float, mu: float) -> Released[float]:
@@ -47,21 +41,22 @@ def friend_radius(pairs: Pairs, share: Fraction, grid: Floats, count: float, mu:
 
 def factor_clearance(count: float, mu: float, relation: Neighbours) -> float:
     """`_clearance` of the search for a factor. Public."""
-    return _clearance(count, geometric_grid(1 / c.FACTOR_WINDOW, c.FACTOR_WINDOW, c.FACTOR_STEP), mu, relation)
+    return _clearance(count, _factors(), mu, relation)
 
 
 def _clearance(count: float, grid: Floats, mu: float, relation: Neighbours) -> float:
-    """How well all counts of a search together tell far from near, beside how many cells there are to mislead.
-
-    In squared standard deviations, over the logarithm of the number of cells.
-    """
+    """How well all counts of a search distinguish: squared standard deviations, over the log of the number of cells."""
     deviations = 0.5 * max(count, 0.0) * mu / share_sensitivity(c.MEDIAN_SHARE, relation)
     return deviations**2 / math.log(len(grid) - 1)
 
 
-def with_likely_searches(branches: Sequence[Tested], size: Size, clearance: Clearance) -> list[Tested]:
-    """The branches whose searches are likely to succeed with n̂ records; else the one with the most precise searches,
-    if with as many records as are possible these may succeed. `clearance`: of a number of records and a branch."""
+def with_likely_searches(
+    branches: Sequence[Tested], size: Size, clearance: Callable[[float, Tested], float]
+) -> list[Tested]:
+    """The branches whose searches are likely to succeed with n̂ records.
+
+    Else the one with the most precise searches, if these may succeed with as many records as are possible.
+    """
     likely = [each for each in branches if clearance(size.count * size.rate, each) >= c.SEARCH_LIKELY]
     last = sorted(branches, key=lambda branch: branch.search_mu)[-1:]
     return likely or [each for each in last if clearance(size.possibly, each) >= c.SEARCH_POSSIBLE]
@@ -74,7 +69,7 @@ def inside(value: float, grid: Floats) -> bool:
 
 @dataclass(frozen=True)
 class LearnedRadius:
-    """λ, a guess of tr Σ, whether they lie inside the window, and what they cost."""
+    """λ, a guess of tr Σ, and whether they lie inside the window."""
 
     radius: float
     trace: float

@@ -1,12 +1,14 @@
-"""The state of a run after its core, where the shape is learned. Every step takes a state and returns a new one.
+"""The state of a run after its core: what is known of the mean, and of the shape. Steps return new states.
 
-A state holds released values and public numbers, and the setting through which mechanisms see the records. Letters: P
-= precision of the branch, λ = friend radius, σ = standard deviations.
+A state holds released values and public numbers, and the setting through which queries see the records. Letters: P =
+precision of the branch, λ = friend radius, σ = standard deviations, N = noise variance of an output, α = its weight in
+the answer.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -16,21 +18,84 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.kernel import Ball, Basis, Block, Lookout, Released, View
 from dimfree.programs.choose.constants import GUESSED_LOG_VARIANCE
 from dimfree.programs.choose.core import are_few, core_alone
-from dimfree.programs.learn.knowledge import Knowledge, Output
-from dimfree.programs.learn.population import Lengths
 from dimfree.programs.learn.principal_directions import Spikes
 from dimfree.programs.learn.scale import LearnedRadius
-from dimfree.programs.learn.spreads import VarianceRelease
+from dimfree.programs.learn.shrinkage import VarianceRelease, denoised
+from dimfree.programs.learn.tail import Lengths
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Output:
+    """One released vector: value, and noise variance per coordinate (infinite where it says nothing).
+
+    `weight` is α, chosen before the output was drawn; 0: it serves the next centre, not the answer. `offset` is how far
+    the value lies from its centre: it was divided by the released number of records, not by the true one.
+    """
+
+    value: Floats
+    variance: Floats
+    weight: Floats | float = 0.0
+    offset: Floats | float = 0.0
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """All outputs so far, and how many stages there were, in whatever coordinates."""
+
+    outputs: tuple[Output, ...] = ()
+    stages: int = 0
+
+    @classmethod
+    def of(cls, output: Output, stages: int = 0) -> "Knowledge":
+        """One output alone."""
+        return cls((output,), stages)
+
+    def add_stage(self, output: Output) -> "Knowledge":
+        """With the output of one more stage."""
+        return Knowledge((*self.outputs, output), self.stages + 1)
+
+    @cached_property
+    def combined(self) -> tuple[Floats, Floats]:
+        """(value, variance) of the average by inverse variance of all outputs (P8)."""
+        weights = [1 / output.variance for output in self.outputs]
+        total = np.sum(weights, axis=0)
+        parts = [weight / total * output.value for weight, output in zip(weights, self.outputs, strict=True)]
+        return _fixed(np.sum(parts, axis=0), 1 / total)
+
+    @cached_property
+    def centre(self) -> tuple[Floats, Floats]:
+        """The denoised average, which is the next centre, and its posterior variance."""
+        return _fixed(*denoised(*self.combined))
+
+    def answer(self) -> tuple[Floats, Floats, Floats]:
+        """(value, noise variance, offset): Σ√(α_i/N_i)·y_i/λ with λ = Σ√(α_i/N_i).
+
+        Its noise has variance 1/λ², exactly, as Σα_i = 1 (P21).
+        """
+        counted = [each for each in self.outputs if np.any(each.weight)]
+        roots = [np.sqrt(each.weight / each.variance) for each in counted]
+        total = np.sum(roots, axis=0)
+        shares = [root / total for root in roots]
+        value = np.sum([share * each.value for share, each in zip(shares, counted, strict=True)], axis=0)
+        offset = np.sum([share * each.offset for share, each in zip(shares, counted, strict=True)], axis=0)
+        return value, total**-2.0, offset
+
+
+def _fixed(value: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """Many steps hold the same arrays: none may write to them."""
+    value.setflags(write=False)
+    variance.setflags(write=False)
+    return value, variance
+
+
 @dataclass(frozen=True, repr=False)
 class StageSetting:
-    """What all stages of a run share: the records, public numbers and the source of noise."""
+    """What all stages of a run share: the records, and their public or released number."""
 
     view: View
-    count: float  # released or public number of records
+    count: float
     count_stddev: float = 0.0  # of a released count; 0: public
     whole: "StageSetting | None" = None  # of all records, where these are a sample of them
 
@@ -40,8 +105,13 @@ class StageSetting:
 
     @property
     def final_count(self) -> float:
-        """The released or public number of all records, where these are a sample."""
+        """The number of all records, where these are a sample."""
         return self.count if self.whole is None else self.whole.count
+
+    @property
+    def moves(self) -> int:
+        """By how many balls' radii one neighbour moves a clipped sum."""
+        return 1 if self.relation is Neighbours.ADD_REMOVE else 2
 
     def on_sample(self, view: View, rate: float) -> "StageSetting":
         """Of a sample: as many records as its public rate leaves, give or take what the coins do (P16)."""
@@ -53,39 +123,21 @@ class StageSetting:
 
     def of_all(self) -> "StageSetting":
         """Of all records, in the same coordinates."""
-        if self.whole is None:
-            return self
-        return replace(self.whole, view=self.view.of_all())
+        return self if self.whole is None else replace(self.whole, view=self.view.of_all())
 
-    @property
-    def moves(self) -> int:
-        """By how many balls' radii one neighbour moves a clipped sum."""
-        return 1 if self.relation is Neighbours.ADD_REMOVE else 2
-
-
-@dataclass(frozen=True)
-class Start:
-    """What is fixed once the core is released."""
-
-    precision: float  # P
-    farthest: float  # 2 λ: honest records lie no farther apart
-    trace: float  # a guess of tr Σ
-
-
-@dataclass(frozen=True)
-class Directions:
-    """Directions found in a released matrix, and the centre and scale that records were seen from."""
-
-    spikes: Spikes
-    seen_from: Lookout
+    def rotated(self, basis: Basis | None, width: int) -> "StageSetting":
+        """The same records in the coordinates of a basis (None: their own), unscaled."""
+        return replace(self, view=self.view.rotated(basis, width))
 
 
 @dataclass(frozen=True, repr=False)
 class State:
-    """What is known, the precision left, the spread, and the coordinates in use."""
+    """What is known, the precision left, the standard deviations, and the coordinates in use."""
 
     setting: StageSetting
-    start: Start
+    precision: float  # P
+    farthest: float  # 2 λ: honest records lie no farther apart
+    trace: float  # a guess of tr Σ
     known: Knowledge
     left: float  # precision not yet spent
     stddev: Floats  # σ, as learned so far
@@ -95,45 +147,35 @@ class State:
     scores: VarianceRelease | None = None  # the last variance release, in the coordinates of that time
     own_scores: VarianceRelease | None = None  # the same in the original coordinates, where the stages use others
     ring_scores: tuple[VarianceRelease, ...] = ()  # those of the ring, ahead of the core; later ones overrule them
-    directions: Directions | None = None
+    directions: tuple[Spikes, Lookout] | None = None  # and the centre and scale that they were seen from
     lengths: Lengths | None = None  # as looked at before the stages of the answer
     choices: Mapping[str, float | str] = field(default_factory=dict)  # public: what was chosen, and the forecasts
 
     @classmethod
     def after_core(
-        cls,
-        setting: StageSetting,
-        mean: Released[Floats],
-        precision: float,
-        share: float,
-        learned: LearnedRadius,
+        cls, setting: StageSetting, mean: Released[Floats], precision: float, share: float, learned: LearnedRadius
     ) -> "State":
         """Equal variances, and the core's output as the first thing known; the core took `share` of the precision."""
         dimension = setting.view.dimension
-        typical = np.full(dimension, learned.trace / dimension)
-        variance = np.full(dimension, (mean.stddev) ** 2)
         alone = core_alone(setting.final_count, math.sqrt(precision), setting.relation, dimension)
-        known = Knowledge.of(Output(mean.value, variance, float(alone)))  # P21: all of the answer, or none
-        start = Start(precision, 2 * learned.radius, learned.trace)
-        unknown = np.full(dimension, math.inf)
-        return cls(setting, start, known, precision * (1 - share), np.sqrt(typical), unknown)
+        core = Output(mean.value, np.full(dimension, mean.stddev**2), float(alone))  # P21: all of the answer, or none
+        stddev, unknown = np.sqrt(np.full(dimension, learned.trace / dimension)), np.full(dimension, math.inf)
+        farthest, left = 2 * learned.radius, precision * (1 - share)
+        return cls(setting, precision, farthest, learned.trace, Knowledge.of(core), left, stddev, unknown)
 
     @property
-    def precision(self) -> float:
-        return self.start.precision
+    def centre(self) -> tuple[Floats, Floats]:
+        """The denoised combination of what is known, and its posterior variance."""
+        return self.known.centre
 
     @property
     def from_ring(self) -> bool:
-        """Whether the ring has told the variances of the coordinates in use: those of the records."""
+        """Whether the variances of the coordinates in use, those of the records, are from the ring."""
         return bool(self.ring_scores) and self.setting.view.basis is None
-
-    def seen(self, coordinates: Floats) -> Floats:
-        """Those in the block."""
-        return coordinates if self.block is None else coordinates[self.block]
 
     @property
     def few(self) -> bool:
-        """Whether there are too few records to learn anything beside their mean."""
+        """Whether there are too few records to learn anything but their mean."""
         return are_few(self.setting.final_count, math.sqrt(self.precision), self.setting.relation)
 
     @property
@@ -141,15 +183,19 @@ class State:
         """Whether the core's own mean is the answer, in every coordinate."""
         return bool(np.all(self.known.outputs[0].weight))
 
+    def seen(self, coordinates: Floats) -> Floats:
+        """Those in the block."""
+        return coordinates if self.block is None else coordinates[self.block]
+
     @property
     def rank(self) -> float:
-        """How many coordinates of the block share the spread of a record."""
+        """How many coordinates of the block share the standard deviations of a record."""
         stddev = self.seen(self.stddev)
         return float(stddev.sum() ** 2 / (stddev**2).sum())
 
     @property
     def widest(self) -> float:
-        """How many coordinates as wide as the widest one of the block would have all of its spread."""
+        """How many coordinates as wide as the widest one of the block would have all standard deviations."""
         stddev = self.seen(self.stddev)
         return float(stddev.sum() / stddev.max())
 
@@ -160,17 +206,11 @@ class State:
 
     def noise_over_sampling(self) -> float:
         """Noise of one spherical release of all records with all precision, over the sampling error."""
-        count = self.setting.final_count
-        return self.setting.moves * math.sqrt(len(self.stddev) / max(count, 1.0) / self.precision)
-
-    def centre(self) -> tuple[Floats, Floats]:
-        """The denoised combination of what is known, and its posterior variance."""
-        return self.known.outputs.centre
+        return self.setting.moves * math.sqrt(len(self.stddev) / max(self.setting.final_count, 1.0) / self.precision)
 
     def in_original(self) -> tuple[Floats, Floats]:
         """The combination in the original coordinates: value, and noise variance."""
-        value, variance = self.known.combined()
-        basis = self.setting.view.basis
+        (value, variance), basis = self.known.combined, self.setting.view.basis
         return (value, variance) if basis is None else (basis.restored(value), basis.diagonal(variance))
 
     def spend(self, share: float) -> tuple["State", float]:
@@ -187,28 +227,19 @@ class State:
         """With public facts about what was chosen."""
         return replace(self, choices={**self.choices, **choices})
 
-    def on_all(self) -> "State":
-        """About all records, where a sample was looked at so far."""
-        return replace(self, setting=self.setting.of_all())
-
     def move_to(self, basis: Basis, stddev: Floats | None = None) -> "State":
         """In other coordinates, with standard deviations there (None: equal ones, of a rotation).
 
         What was known is one output there, which serves the centre alone.
         """
-        value, variance = self.known.combined()
+        value, variance = self.known.combined
         equal = math.sqrt(float((self.stddev**2).sum()) / basis.width)
         return replace(
             self,
-            setting=in_coordinates(self.setting, basis, basis.width),
+            setting=self.setting.rotated(basis, basis.width),
             known=Knowledge.of(Output(basis.moved(value), basis.moved_variances(variance)), self.known.stages),
             stddev=np.full(basis.width, equal) if stddev is None else stddev,
             log_variance=np.full(basis.width, GUESSED_LOG_VARIANCE),
             ball=None,
             scores=None,
         )
-
-
-def in_coordinates(setting: StageSetting, basis: Basis | None, width: int) -> StageSetting:
-    """The same records in the coordinates of a basis (None: their own), unscaled."""
-    return replace(setting, view=setting.view.rotated(basis, width))

@@ -1,10 +1,10 @@
-"""How far out records lie, read from a released histogram of their lengths; and the outer clipping radius.
+"""How far out records lie, read from a released histogram of their lengths; and the clipping radius that follows.
 
-Everything here sees public and released numbers only: nothing is charged, and no proof rests on it.
-Letters: z = a record's offset from the centre, rescaled; R = clipping radius; E(R) = sum over records of (|z| - R)+.
-Beyond a large radius, lengths of most laws follow a generalised Pareto law (Pickands, Balkema, de Haan) with a scale
-and a shape: below 0 for bounded lengths, near 0 for exponential tails, 1/3 for Student's t with 3 degrees of freedom.
-Noisy counts rarely say which, so a posterior over a grid of laws is kept.
+Sees public and released numbers only; no proof rests on it. Letters: z = a record's offset from the centre, rescaled;
+R = clipping radius; E(R) = sum over records of (|z| - R)+. Beyond a large radius, lengths of most laws follow a
+generalised Pareto law (Pickands, Balkema, de Haan) with a scale and a shape: below 0 for bounded lengths, near 0 for
+exponential tails, 1/3 for Student's t with 3 degrees of freedom. Noisy counts rarely decide which, so a posterior over
+a grid of laws is kept.
 """
 
 import math
@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from dimfree._types import Floats
+from dimfree.kernel import Ball
 from dimfree.programs.choose import constants as c
 
 
@@ -29,7 +30,7 @@ def length_edges(rank: float) -> Floats:
 
 
 def _growing_steps(first: float, end: float) -> Floats:
-    """From 0 to `end`: each step is longer than the one before by one factor, up to the longest."""
+    """From 0 to `end`: each step is longer than the one before, up to the longest."""
     steps = np.minimum(c.LENGTH_STEP_MOST, first * c.LENGTH_STEP_GROWTH ** np.arange(math.ceil(end / first)))
     places = np.concatenate([[0.0], np.cumsum(steps)])
     places = places[: np.count_nonzero(places < end) + 1]
@@ -53,13 +54,12 @@ class LengthCounts:
 
     def without_last(self) -> "LengthCounts":
         """As if the records beyond the last edge were not there."""
-        counts = np.append(self.counts[:-1], 0.0)
-        return replace(self, counts=counts, total=self.total - float(self.counts[-1]))
+        return replace(self, counts=np.append(self.counts[:-1], 0.0), total=self.total - float(self.counts[-1]))
 
     def beyond(self) -> Floats:
         """(K + 1,): likely number of records beyond 0 and beyond each edge, falling.
 
-        Counted from the total outwards and from the last cell inwards; the two are weighed by their variances.
+        Counted from the total outwards and from the last cell inwards, weighed by their variances.
         """
         cells = np.arange(len(self.counts))
         outwards, outwards_var = self.total - np.cumsum(self.counts) + self.counts, self.noise**2 * cells
@@ -114,24 +114,27 @@ class Tail:
         """Beyond this radius records were only counted."""
         return float(self.ends[-2])
 
+    def _laws(self, outer: Floats) -> Floats:
+        """E(R) of each law, bumps left out, (radii, M), for R from `start` on."""
+        past = (outer - self.start)[:, None]
+        mean = np.maximum(self.scale + self.shape * past, 0.0) / (1 - self.shape)  # of |z| - R, given that it is > 0
+        return np.asarray(self.amount * _survival(self.shape, past / self.scale) * mean)
+
     def excess(self, radii: Floats, level: float) -> Floats:
         """The `level` quantile of the posterior of E(R), for each R; within `start`, by the counts."""
         outer = np.append(np.maximum(radii, self.start), self.start)
-        past = (outer - self.start)[:, None]
-        mean = np.maximum(self.scale + self.shape * past, 0.0) / (1 - self.shape)  # of |z| - R, given that it is > 0
-        laws = self._quantile(self.amount * _survival(self.shape, past / self.scale) * mean, level)
-        far = laws + np.maximum(self.ends - outer[:, None], 0.0) @ self.bumps
+        far = self._quantile(self._laws(outer), level) + np.maximum(self.ends - outer[:, None], 0.0) @ self.bumps
         near = np.interp(radii, self.knots, np.log(np.maximum(far[-1] + self._inner(), 1e-300)))
         return np.where(radii < self.start, np.exp(near), far[:-1])
 
     def excesses(self, radii: Floats) -> Floats:
         """E(R) by each law, (radii, M)."""
         outer = np.maximum(radii, self.start)
-        past = (outer - self.start)[:, None]
-        mean = np.maximum(self.scale + self.shape * past, 0.0) / (1 - self.shape)
-        laws = self.amount * _survival(self.shape, past / self.scale) * mean
-        near = np.interp(radii, self.knots, self._inner())
-        return np.asarray(laws + (near + np.maximum(self.ends - outer[:, None], 0.0) @ self.bumps)[:, None])
+        near, bumps = (
+            np.interp(radii, self.knots, self._inner()),
+            np.maximum(self.ends - outer[:, None], 0.0) @ self.bumps,
+        )
+        return np.asarray(self._laws(outer) + (near + bumps)[:, None])
 
     def _inner(self) -> Floats:
         """The part of E(R) between each knot and `start`: numbers fall like exponentials between knots."""
@@ -148,10 +151,7 @@ class Tail:
         return np.where(radii < self.start, np.maximum(near, far), far)
 
     def most_beyond(self, radius: float) -> float | None:
-        """How many records may lie beyond a radius, with about 97.5 % confidence.
-
-        What the laws say, and what the noise of a cell may hide besides. None within `start`: that is not the tail.
-        """
+        """How many records may lie beyond a radius, by laws and noise of a cell (97.5 %); None within `start`."""
         hidden = float(ndtri(c.MOST_BEYOND)) * self.noise
         return None if radius < self.start else hidden + float(self.beyond(np.array([radius]), c.MOST_BEYOND)[0])
 
@@ -168,10 +168,7 @@ def _survival(shape: Floats, distance: Floats) -> Floats:
 
 
 def _posterior_and_bumps(cells: Floats, counts: Floats, noise: float, prior: Floats) -> tuple[Floats, Floats, Floats]:
-    """(weight, amount, bumps): cells far above the laws (outliers, atoms) are left out, one by one.
-
-    The outermost first: a law bent by far records misses the near ones, too.
-    """
+    """(weight, amount, bumps): cells far above the laws (outliers, atoms) are left out, the outermost first."""
     used = np.ones(len(counts))
     for _ in counts:
         weight, amount = _posterior(cells, counts, noise, used, prior)
@@ -210,14 +207,12 @@ def outer_radius(tail: Tail, rank: float, mu: float, power: float = c.OUTER_BIAS
 
 
 def likely_bias(tail: Tail, radius: float, rank: float, mu: float) -> float:
-    """How far clipping at a radius R likely moves the sum, at most: the likely excess over the length of the noise of
-    the sum, which is sqrt(rank)·R/mu."""
+    """How far clipping at R likely moves the sum, at most, over the length √rank·R/mu of the noise of the sum."""
     return float(tail.excess(np.array([radius]), c.OUTER_LEVEL)[0]) * mu / (math.sqrt(rank) * radius)
 
 
 def radius_of_least_loss(tail: Tail, rank: float, mu: float) -> tuple[float, float]:
-    """The radius, at most the last edge, at which the expected length of the error is least: √(bias² + noise²), by the
-    posterior; and the root mean square bias there, in lengths of the noise."""
+    """(the radius of the least expected √(bias² + noise²), the RMS bias there, in lengths of the noise)."""
     radii = np.geomspace(c.LEAST_RADIUS * tail.last_edge, tail.last_edge, c.RADII)
     noise = math.sqrt(rank) * radii / mu
     ratio = c.COHERENCE * tail.excesses(radii) / noise[:, None]
@@ -232,3 +227,18 @@ def bias_in_bars(tail: Tail, radius: float, rank: float, mu: float) -> float:
     number; how far out they lie is not measured.
     """
     return min(likely_bias(tail, radius, rank, mu), c.OUTER_BIAS_MOST) if tail.told else c.UNSEEN_BIAS
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """What was released of the records' lengths about the centre of a ball, at whose radius they are clipped."""
+
+    tail: Tail
+    ball: Ball
+    bias: float = 0.0  # of clipping, in deviations of the noise of the answer
+
+    @property
+    def some_unmeasured(self) -> bool:
+        """Whether records stand out in the last cell, which is open, or in one that reaches the cap of an entry."""
+        unmeasured = self.tail.ends >= min(float(self.tail.ends[-1]), self.ball.cap * (1 - 1e-9))  # may be an edge
+        return bool((self.tail.bumps[unmeasured] > 0).any())
