@@ -76,5 +76,5 @@ def no_cluster_of_another_test():
 # `make test` draws the same examples every time; `make test-all` draws fresh ones (the profile `fresh`). How long
 # an example takes depends on who else uses the machine, so there is no deadline.
 hypothesis.settings.register_profile("fresh", deadline=None)
-hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)
 hypothesis.settings.load_profile("repeatable")

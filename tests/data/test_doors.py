@@ -28,7 +28,7 @@ TEXTS = ("ward", "code")
 @pytest.fixture(scope="module")
 def visits() -> pandas.DataFrame:
     """Two rows for each person, who has a number and a code; a ward for each person."""
-    rng, count = np.random.default_rng(11), 2400
+    rng, count = np.random.default_rng(11), 1500
     rows = rng.normal(size=(count, 3)) * [10, 1000, 1] + [40, 30000, 0]
     person = np.arange(count) // 2
     frame = pandas.DataFrame(rows, columns=NAMES)

@@ -176,7 +176,7 @@ def test_a_search_stops_at_its_time_limit_with_a_value_that_meets_the_accuracy(m
 
 def test_steps_are_reported():
     steps = []
-    plan(d=5, epsilon=1.0, delta=1e-6, accuracy=0.2, **KNOWN, tell=lambda *step: steps.append(step))
+    plan(d=2, epsilon=4.0, delta=1e-6, accuracy=0.5, **KNOWN, tell=lambda *step: steps.append(step))
     assert [done for _, done, _ in steps] == list(range(len(steps)))
     assert all(what.startswith("trying n = ") for what, _, _ in steps)
 

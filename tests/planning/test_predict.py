@@ -34,12 +34,12 @@ RELATIVE = {"objective": "relative"}
 CELLS = [  # a question, and how many releases it is compared with
     (asked("S4", 100, 1000, "covariance"), 10),
     (asked("S2", 5, 1000, "covariance", **REPLACE), 40),
-    (asked("S4", 1000, 1000), 4),
-    (asked("S1", 1000, 1500, **REPLACE), 8),
-    (asked("S4", 60, 2500), 10),
+    (asked("S4", 1000, 1000), 2),
+    (asked("S1", 1000, 1500, **REPLACE), 5),
+    (asked("S4", 60, 2500), 6),
     (asked("S2", 3, 4000), 30),
     (asked("S4", 20, 2000, **RELATIVE), 20),
-    (asked("S4", 100, 6000, **RELATIVE, **REPLACE), 8),
+    (asked("S4", 100, 6000, **RELATIVE, **REPLACE), 5),
 ]
 
 

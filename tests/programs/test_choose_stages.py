@@ -1,6 +1,5 @@
 """The public optimiser of the stages: fast, within its precision, and right about the radius."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -99,9 +98,8 @@ def test_a_block_pays_only_for_a_steep_spectrum():
 def test_the_radius_is_a_quantile(seed, spectrum, level, centre_variance):
     """Against simulation around centres that are off by noise. Below 95 % it is too wide if directions are few."""
     rng = np.random.default_rng(seed)
-    records = rng.normal(size=(20_000, len(spectrum))) * np.sqrt(spectrum)
-    centres = rng.normal(size=records.shape) * math.sqrt(centre_variance)
-    lengths = np.linalg.norm(records - centres, axis=1)
+    offsets = rng.normal(size=(20_000, len(spectrum))) * np.sqrt(spectrum + centre_variance)  # record less centre
+    lengths = np.linalg.norm(offsets, axis=1)
     moments = Moments.of(spectrum)
     excess = (lengths <= float(moments.radius(level, centre_variance))).mean() - level
     widest = 0.02 if level == 0.95 or moments.effective_rank > 100 else 0.16

@@ -58,10 +58,10 @@ QUICK = [
     Cell(WALK, "dct", "dct", 20, 900, 25),
     Cell(BOTH, "auto", "learned", 20, 900, 25),
 ]
-SLOW = [
-    Cell(kind, basis, chosen, columns, count, 120, relation)
+SLOW = [  # with more columns a ring has released the variances, so that flat records keep their own axes
+    Cell(kind, basis, "spherical" if kind == FLAT and columns == 20 else chosen, columns, count, 120, relation)
     for kind, basis, chosen in [
-        (FLAT, "auto", "spherical"),
+        (FLAT, "auto", "own axes"),
         (STEEP, "auto", "own axes"),
         (WALK, "auto", "dct"),
         (WALK, "dct", "dct"),
