@@ -6,7 +6,7 @@ from benchmarks.accuracy.ordinary_worlds import HELD_OUT, SETTLED, TABLES
 from sklearn.datasets import load_breast_cancer
 
 from dimfree import Options, SeededNoise, release_mean
-from dimfree.results.reading import LOST, PRECISE, ROUGH, UNLEARNED, Reading, noise_line, verdicts
+from dimfree.results.mean_table import LOST, PRECISE, ROUGH, UNLEARNED, MeanTable, noise_line, verdicts
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def test_no_column_with_more_noise_than_spread_is_called_usable(cancer, epsilon,
     assert (truth[found == ROUGH] <= 1).all()
     assert np.isin(found, (PRECISE, ROUGH)).any()
     assert (found == UNLEARNED).sum() + (found == LOST).sum() >= (truth > 1).sum()
-    reading = Reading.of(release, 0.95)
+    reading = MeanTable(release, 0.95)
     assert reading.line == noise_line([release])
     assert reading.line.startswith(f"{(found == PRECISE).sum()} of 30 columns have noise below a tenth of the spread")
     assert epsilon > 2 or np.isinf(release.shape.log_stddev).any()  # error bars of unlearned columns are finite

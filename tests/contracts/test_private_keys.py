@@ -21,8 +21,7 @@ from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, OutOfM
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import SeededNoise
 from dimfree.release_groups import release_means
-from dimfree.report.page import report_html
-from dimfree.report.registry import registry_json
+from dimfree.report.page import registry_json, report_html
 from dimfree.results.composed import compose
 from dimfree.results.grouped import Means
 from dimfree.shapes import Isotropic

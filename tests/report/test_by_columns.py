@@ -10,10 +10,10 @@ from pages import HOSTILE, Page, by_columns, refused, released
 from dimfree import SeededNoise, release_mean, release_means
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs, Gaussian, OnlyGaussian
-from dimfree.report.by_columns import MOST_NAMED, column_rows
-from dimfree.report.charges import gathered
-from dimfree.report.page import code_of, report_html
-from dimfree.results.reading import Reading
+from dimfree.report.context import code_of
+from dimfree.report.page import report_html
+from dimfree.report.summary import MOST_NAMED, column_rows, gathered
+from dimfree.results.mean_table import MeanTable
 from dimfree.results.tables import mean_csv
 
 MIXED = (0.02, 1.0, 5000.0)
@@ -80,8 +80,8 @@ def test_page_leads_with_noise_over_spread_and_shows_the_reach_of_every_column()
 
 def test_mixed_units_are_drawn_in_spreads_and_no_distance_over_all_is_stated():
     mixed, alike = by_columns(MIXED, columns=NAMES), by_columns((1.0, 2.0, 3.0), columns=NAMES)
-    assert Reading.of(mixed, 0.95).mixed
-    assert not Reading.of(alike, 0.95).mixed
+    assert MeanTable(mixed, 0.95).mixed
+    assert not MeanTable(alike, 0.95).mixed
     page = Page(report_html(mixed))
     assert "no distance over all of them is stated" in page.text
     assert "off the mean, in spreads of the column" in page.text
@@ -91,24 +91,24 @@ def test_mixed_units_are_drawn_in_spreads_and_no_distance_over_all_is_stated():
 
 def test_bars_in_spreads_are_those_of_the_release_over_the_low_end_of_the_spread():
     release = by_columns(MIXED, over=np.array([0.05, 0.1, 0.2]), unresolved=[1])
-    drawn = Reading.of(release, 0.95).in_spreads()
+    drawn = MeanTable(release, 0.95).ends_in_spreads()
     low, high = release.confidence_interval(0.95)
     half = (high - low) / 2 / (np.array(MIXED) * np.exp(-0.2))
-    np.testing.assert_allclose(drawn.high, np.where([True, False, True], half, 0.0))
-    np.testing.assert_allclose(drawn.low, -drawn.high)
-    np.testing.assert_allclose(drawn.mean, 0.0, atol=1e-9)
+    np.testing.assert_allclose(drawn["high"], np.where([True, False, True], half, 0.0))
+    np.testing.assert_allclose(drawn["low"], -drawn["high"])
+    np.testing.assert_allclose(drawn["mean"], 0.0, atol=1e-9)
 
 
 def test_units_of_few_known_columns_decide_nothing():
-    assert not Reading.of(by_columns((1.0, 1e3, 1.0, 1.0, 1.0), unresolved=[0, 2, 3]), 0.95).mixed
-    assert not Reading.of(released([1.0, 1e9]), 0.95).mixed
+    assert not MeanTable(by_columns((1.0, 1e3, 1.0, 1.0, 1.0), unresolved=[0, 2, 3]), 0.95).mixed
+    assert not MeanTable(released([1.0, 1e9]), 0.95).mixed
 
 
 def test_the_noisiest_columns_come_first_where_not_all_are_shown():
     over = np.full(300, 0.05)
     over[77] = 0.5
     release = by_columns(np.geomspace(1e-4, 1e4, 300), over=over, unresolved=[200])
-    reading = Reading.of(release, 0.95)
+    reading = MeanTable(release, 0.95)
     assert reading.foremost()[:2].tolist() == [200, 77]
     assert {77, 200} <= set(reading.drawn_places(20).tolist())
     text = report_html(release)

@@ -35,10 +35,10 @@ def meanings(release):
 def test_the_basis_is_told_by_its_value():
     chosen = (SPHERICAL, OWN, LEARNED, Given.name, *NAMED)
     told = [meanings(released([1.0], method="auto", basis=name))["basis"] for name in chosen]
-    assert len(set(told)) == len(chosen) == len(words("BASES"))
+    assert len(set(told)) == len(chosen) == len(words()["bases"])
     assert told[0] == "the same noise in all columns: no shape was predicted to reduce it"
-    assert all(words("PARAMETERS")["basis"] not in text for text in told)
-    assert meanings(released([1.0], basis="unheard of"))["basis"] == words("PARAMETERS")["basis"]
+    assert all(words()["parameters"]["basis"] not in text for text in told)
+    assert meanings(released([1.0], basis="unheard of"))["basis"] == words()["parameters"]["basis"]
 
 
 def test_coordinates_are_pointed_to_where_they_are_told():
@@ -73,7 +73,7 @@ def test_many_directions_are_cut_short_and_left_out_ones_named():
 
 def test_no_meaning_leans_on_another_row():
     assert [
-        name for name, text in words("PARAMETERS").items() if re.search(r"\b(same|above|before|latter)\b", text)
+        name for name, text in words()["parameters"].items() if re.search(r"\b(same|above|before|latter)\b", text)
     ] == []
 
 

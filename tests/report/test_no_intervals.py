@@ -9,10 +9,10 @@ from pages import by_columns
 
 import dimfree
 from dimfree.noise import SeededNoise
-from dimfree.report.by_columns import column_rows
 from dimfree.report.page import report_html
+from dimfree.report.summary import column_rows
 from dimfree.results.confidence_sets import UNMEASURED
-from dimfree.results.reading import Reading
+from dimfree.results.mean_table import MeanTable
 
 pytest.importorskip("altair")
 PROMISE = {"epsilon": 1.0, "delta": 1e-6, "noise": SeededNoise(3)}
@@ -21,9 +21,9 @@ PROMISE = {"epsilon": 1.0, "delta": 1e-6, "noise": SeededNoise(3)}
 def test_what_is_shown_says_that_no_interval_is_given():
     release = by_columns([1.0, 20.0, 0.0625])
     release = replace(release, error_model=replace(release.error_model, records=None))
-    reading = Reading.of(release, 0.95)
+    reading = MeanTable(release, 0.95)
     assert reading.without.all()
-    assert np.array_equal(reading.low, release.mean)
+    assert np.array_equal(reading.ends["low"], release.mean)
     assert reading.clear == 0
     assert "the population is not modelled" in release._repr_html_()
     assert json.dumps(json.loads(release.plot().to_json()), allow_nan=False)
@@ -53,5 +53,5 @@ def test_a_sure_sign_of_the_sample_mean_follows_the_wider_intervals(rng):
     release = dimfree.release_mean(rng.normal(5.0, 1.0, (3000, 6)), **PROMISE)
     clipping = release.error_model.clipping
     assert 0 < clipping < 1
-    plain = Reading.of(replace(release, error_model=replace(release.error_model, clipping=0.0)), 0.95)
-    assert Reading.of(release, 0.95).threshold == pytest.approx(plain.threshold * np.hypot(1, clipping))
+    plain = MeanTable(replace(release, error_model=replace(release.error_model, clipping=0.0)), 0.95)
+    assert MeanTable(release, 0.95).threshold == pytest.approx(plain.threshold * np.hypot(1, clipping))

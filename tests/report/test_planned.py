@@ -6,7 +6,7 @@ from flat_options import with_options
 from pages import released
 
 import dimfree
-from dimfree.report.planned import MOST_SIMULATED, Planned, planned_noise
+from dimfree.report.context import MOST_SIMULATED, Planned, planned_noise
 
 STDDEVS = np.array([1.0, 0.5, 0.25])
 
@@ -30,7 +30,6 @@ def test_plan_is_that_of_the_same_public_numbers(tails):
     assert found.noise == pytest.approx(wanted.prediction.noise, rel=1e-12)
     assert found.sampling == pytest.approx(wanted.prediction.sampling, rel=1e-12)
     assert found.actual == pytest.approx(np.sqrt((release.noise_stddev**2).sum()), rel=1e-12)
-    assert found.ratio == pytest.approx(found.actual / wanted.prediction.noise, rel=1e-12)
     assert found.count == count
 
 

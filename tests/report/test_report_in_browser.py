@@ -12,7 +12,7 @@ from pages import HOSTILE, hostile, of_groups, refused, released
 
 from dimfree.programs.run import TOO_FEW
 from dimfree.report.page import report_html
-from dimfree.results.names import shown_name
+from dimfree.results.mean_table import shown_name
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",

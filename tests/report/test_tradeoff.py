@@ -13,7 +13,7 @@ from pages import of_groups, refused, released
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs, Gaussian, OnlyGaussian
 from dimfree.programs.run import TOO_FEW
-from dimfree.report.registry import registry_json
+from dimfree.report.page import registry_json
 from dimfree.report.tradeoff import RATES, Tradeoff, attacks, detected, gaussian_missed, guessed_right
 
 

@@ -3,7 +3,7 @@
 import pytest
 from pages import HOSTILE
 
-from dimfree.results.names import shown_name, shown_names
+from dimfree.results.mean_table import shown_name, shown_names
 
 
 @pytest.mark.parametrize(

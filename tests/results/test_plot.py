@@ -1,6 +1,5 @@
 """Pictures and cards for notebooks: every name escaped or cleaned, few marks for many columns, clear errors."""
 
-import importlib
 import json
 import subprocess
 import sys
@@ -14,10 +13,10 @@ from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidParameter, RefusedRelease
 from dimfree.results.error_model import ErrorModel
 from dimfree.results.grouped import Means
-from dimfree.results.notebook import MOST_ROWS
+from dimfree.results.mean_table import delta_warning
 from dimfree.results.plot import MOST_DRAWN
-from dimfree.results.reading import delta_warning
 from dimfree.results.release import Release
+from dimfree.results.tables import MOST_ROWS
 
 HOSTILE = ("<script>alert(1)</script>", "a\ud800b", "\u202eevil", "@name0@", "")
 
@@ -87,16 +86,14 @@ def test_what_cannot_be_drawn_is_said(monkeypatch):
     with pytest.raises(RefusedRelease):
         a_release(refused=True).plot()
 
-    def missing(name, *rest):
-        raise ImportError(name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
+    monkeypatch.setitem(sys.modules, "altair", None)
+    monkeypatch.delitem(sys.modules, "dimfree.results.plot")
     with pytest.raises(InvalidParameter, match=r"pip install 'altair>="):
         a_release().plot()
 
 
 def test_altair_is_imported_by_a_plot_alone():
-    code = "import sys, dimfree, dimfree.results.plot, dimfree.results.notebook; assert 'altair' not in sys.modules"
+    code = "import sys, dimfree.results.grouped, dimfree.report.page; assert 'altair' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -260,10 +260,9 @@ def _gain(path: Path, shape: Any) -> str:
 
 
 def _card(release: "Release") -> Iterator[tuple[str, str]]:
-    from dimfree.report.by_columns import column_rows
-    from dimfree.report.charges import gathered
+    from dimfree.report.summary import column_rows, gathered
     from dimfree.results.confidence_sets import interval_note
-    from dimfree.results.reading import delta_warning, noise_line
+    from dimfree.results.mean_table import delta_warning, noise_line
 
     yield from column_rows(release)
     yield "promise", release.guarantee.statement()
@@ -289,8 +288,7 @@ def _group_card(means: Any) -> tuple[list[tuple[str, str]], str, bool]:
     """The rows of the card, its title, and whether any group was released."""
     from dimfree.results.confidence_sets import interval_note
     from dimfree.results.grouped import NO_GROUP, shape_source
-    from dimfree.results.names import shown_name
-    from dimfree.results.reading import delta_warning, noise_line
+    from dimfree.results.mean_table import delta_warning, noise_line, shown_name
 
     done, reasons = [release for release in means.values() if not release.refused], dict[str, list[str]]()
     for key in means.refused:  # keys are public, but may be any text that the table holds

@@ -192,7 +192,7 @@ def basis_rows(basis: Any, records: "Records", release: "Release") -> Iterator[t
 
 def bounds_rows(bounds: "Bounds") -> Iterator[tuple[str, str]]:
     """Which columns were clipped to public bounds, and what that means, for the card."""
-    from dimfree.results.names import shown_name
+    from dimfree.results.mean_table import shown_name
 
     shown = [f"{shown_name(name)} {low:.15g} to {high:.15g}" for name, (low, high) in bounds.ends.items()]
     more = f"; and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""

@@ -85,7 +85,7 @@ def report(asked: Any) -> None:
         if asked.registry is not None:
             from datetime import UTC, datetime
 
-            from dimfree.report.registry import registry_json
+            from dimfree.report.page import registry_json
 
             entry = registry_json(release, **about, written=datetime.now(UTC).date())
             write_file(asked.registry, entry, force=asked.force)
@@ -163,7 +163,7 @@ def _content(page: Path, release: "Release | Means", level: float, about: dict[s
 
         return report_html(release, **about, level=level)
     if ending in PICTURES:
-        from dimfree.results.plot import picture_bytes
+        from dimfree.results.tables import picture_bytes
 
         return picture_bytes(release.plot(level=level), ending)
     from dimfree.results.tables import mean_bytes

@@ -7,7 +7,7 @@ from typing import Any
 from dimfree._validate import install_command
 from dimfree.errors import InvalidParameter
 from dimfree.planning.tradeoff import Tradeoff, shown
-from dimfree.results.plot import picture_bytes
+from dimfree.results.tables import picture_bytes
 
 ENDINGS = (".svg", ".png", ".html", ".json")
 PRIVATE, SAMPLING = "private mean", "sampling error alone"

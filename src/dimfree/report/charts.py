@@ -1,6 +1,6 @@
 """The pictures of a report as inline SVG. No column name is passed to the drawing library.
 
-On a dark page the style sheet replaces the colours.
+On a dark page the style sheet replaces the colors.
 """
 
 import html
@@ -9,43 +9,44 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import altair as alt
 import numpy as np
+import vl_convert
+from markupsafe import Markup
 
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.report.tradeoff import RATES, Tradeoff, detected, gaussian_missed
-from dimfree.results.names import shown_name
-from dimfree.results.plot import COLOURS, MOST_DRAWN, MUTED, NAME_LENGTH, PALE, WIDE, mean_picture, points, styled
-from dimfree.results.reading import NAMES, PRECISION, Places, Reading, drawn_ranks
+from dimfree.results import plot
+from dimfree.results.mean_table import PRECISION, MeanTable, Places, shown_name
 
 _BINS = 40  # bars of a histogram
+_LEAST = 0.03  # a smaller strength is drawn as this
 
 
-def mean_chart(reading: Reading, places: Places, names: Sequence[str]) -> str:
-    """The released mean with error bars. No name (one for each place) is passed to the drawing library."""
-    marks, labels = [mark(at) for at in range(len(places))], [mark(at, "label") for at in range(len(places))]
-    return svg(mean_picture(reading, places, marks, labels), names)
+def mean_chart(table: MeanTable, places: Places, names: Sequence[str]) -> Markup:
+    """The released mean with error bars. No name (one for each place) is passed to the drawing library.
+
+    Placeholders stand for the names: some characters in names would end the process inside that library.
+    """
+    marks, labels = ([f"@{kind}{at}@" for at in range(len(places))] for kind in ("name", "label"))
+    return svg(plot.mean_picture(table, places, marks, labels), names)
 
 
-def strength_chart(reading: Reading) -> str:
+def strength_chart(table: MeanTable) -> Markup:
     """Mean over noise by rank, with the line above which the sign of the sample mean is certain."""
-    import altair as alt
-
-    order, ranks = reading.strongest(), drawn_ranks(reading.dimension, MOST_DRAWN)
-    least = 0.03  # a smaller ratio is drawn as this
+    order, far = np.argsort(-table.strength, kind="stable"), table.dimension > 200
     rows = [
         {
-            "rank": int(rank) + 1,
-            "strength": max(least, float(reading.strength[order[rank]])),
-            "verdict": NAMES[reading.verdicts[order[rank]]],
+            "rank": rank + 1,
+            "strength": max(_LEAST, float(table.strength[order[rank]])),
+            "verdict": table.verdict_text(order[rank]),
         }
-        for rank in ranks
+        for rank in drawn_ranks(table.dimension, plot.MOST_DRAWN).tolist()
     ]
-    far = reading.dimension > 200
-    title = "coordinates by strength, the strongest first" + (" (logarithmic)" if far else "")
     across = alt.X(
         "rank:Q",
-        title=title,
-        scale=alt.Scale(type="log" if far else "linear", domain=[1, max(2, reading.dimension)], nice=False, padding=8),
+        title="coordinates by strength, the strongest first" + (" (logarithmic)" if far else ""),
+        scale=alt.Scale(type="log" if far else "linear", domain=[1, max(2, table.dimension)], nice=False, padding=8),
         axis=alt.Axis(tickMinStep=1, grid=False, format=",d", tickCount=6),
     )
     up = alt.Y(
@@ -54,100 +55,82 @@ def strength_chart(reading: Reading) -> str:
         scale=alt.Scale(type="log", nice=True),
         axis=alt.Axis(values=[10.0**power for power in range(-2, 13)], format=",~f"),
     )
-    line = alt.Chart(alt.InlineData(values=[{"at": reading.threshold}]))
-    words = f"sign of the sample mean sure above {reading.threshold:.3g}"
-    return svg(
-        alt.layer(
-            line.mark_rule(strokeDash=[5, 4], color=MUTED, strokeWidth=1.2).encode(y=alt.Y("at:Q")),
-            line.mark_text(align="right", baseline="bottom", dy=-4, color=MUTED, text=words).encode(
-                x=alt.value(WIDE), y=alt.Y("at:Q")
-            ),
-            points(rows, across, up, size=34 if reading.dimension > 60 else 60),
-        ).properties(width=WIDE, height=250),
-        [],
-    )
+    line, at = plot.of_rows([{"at": table.threshold}]), alt.Y("at:Q")
+    words = f"sign of the sample mean sure above {table.threshold:.3g}"
+    name = line.mark_text(align="right", baseline="bottom", dy=-4, color=plot.MUTED, text=words)
+    marks = plot.points(rows, across, up, size=34 if table.dimension > 60 else 60)
+    layers = (line.mark_rule(**plot.DASHED).encode(y=at), name.encode(x=alt.value(plot.WIDE), y=at), marks)
+    return svg(alt.layer(*layers).properties(width=plot.WIDE, height=250))
 
 
-def ratio_chart(reading: Reading) -> str:
-    """How many columns have which noise over spread, of all columns whose spread is known."""
-    import altair as alt
+def drawn_ranks(dimension: int, most: int) -> Places:
+    """Up to `most` ranks from 0: the first ones all, then ever sparser."""
+    if dimension <= most:
+        return np.arange(dimension)
+    return np.unique(np.geomspace(1, dimension, most).round().astype(np.intp)) - 1
 
-    known = np.log10(reading.over_spread[np.isfinite(reading.over_spread)])
+
+def ratio_chart(table: MeanTable) -> Markup:
+    """How many columns have which noise over SD, of all columns whose SD is known."""
+    known = np.log10(table.over_spread[np.isfinite(table.over_spread)])
     low, high = min(float(known.min()), math.log10(PRECISION)) - 0.1, max(float(known.max()), 0.0) + 0.1
     counts, edges = np.histogram(known, bins=_BINS, range=(low, high))
-    ends = 10.0**edges
+    ends = (10.0**edges).tolist()
     rows = [
-        {"from": float(ends[at]), "to": float(ends[at + 1]), "columns": int(count), "none": 0}
-        for at, count in enumerate(counts)
+        {"from": start, "to": end, "columns": count, "none": 0}
+        for start, end, count in zip(ends, ends[1:], counts.tolist(), strict=False)
         if count
     ]
     across = alt.X(
         "from:Q",
         title="noise / spread (logarithmic)",
-        scale=alt.Scale(type="log", domain=[float(ends[0]), float(ends[-1])], nice=False),
+        scale=alt.Scale(type="log", domain=[ends[0], ends[-1]], nice=False),
         axis=alt.Axis(tickCount=5, grid=False, format="~g"),
     )
     up = alt.Y("columns:Q", title="columns", axis=alt.Axis(tickMinStep=1, tickCount=4, format=",d"))
-    bars = alt.Chart(alt.InlineData(values=rows)).mark_rect(color=COLOURS[1])
-    limits = alt.Chart(alt.InlineData(values=[{"at": PRECISION}, {"at": 1.0}]))
-    return svg(
-        alt.layer(
-            bars.encode(x=across, x2="to:Q", y=up, y2="none:Q"),
-            limits.mark_rule(strokeDash=[5, 4], color=MUTED, strokeWidth=1.2).encode(x=alt.X("at:Q")),
-        ).properties(width=WIDE, height=180),
-        [],
-    )
+    bars = plot.of_rows(rows).mark_rect(color=plot.COLOURS[1]).encode(x=across, x2="to:Q", y=up, y2="none:Q")
+    limits = plot.of_rows([{"at": PRECISION}, {"at": 1.0}]).mark_rule(**plot.DASHED).encode(x=alt.X("at:Q"))
+    return svg(alt.layer(bars, limits).properties(width=plot.WIDE, height=180))
 
 
-def tradeoff_chart(curve: Tradeoff, guarantee: Guarantee) -> str:
-    """The largest true-positive rate at each false-positive rate: of this release, of its promise, of a Gaussian."""
-    import altair as alt
-
+def tradeoff_chart(curve: Tradeoff, guarantee: Guarantee) -> Markup:
+    """The largest true-positive rate at each false-positive rate: of this release, of its guarantee, of a Gaussian."""
     rates = np.concatenate([[0.0], RATES])
     lines = (
-        ("promise", [detected(guarantee, float(rate)) for rate in rates], PALE, [1, 0]),
-        ("gaussian", (1 - gaussian_missed(curve.mu, rates)).tolist(), COLOURS[2], [5, 4]),
-        ("release", (1 - curve.missed(rates)).tolist(), COLOURS[1], [1, 0]),
-        ("guess", rates.tolist(), MUTED, [2, 3]),
+        ([detected(guarantee, float(rate)) for rate in rates], plot.PALE, [1, 0]),
+        ((1 - gaussian_missed(curve.mu, rates)).tolist(), plot.COLOURS[2], [5, 4]),
+        ((1 - curve.missed(rates)).tolist(), plot.COLOURS[1], [1, 0]),
+        (rates.tolist(), plot.MUTED, [2, 3]),
     )
     share = alt.Scale(domain=[0, 1], nice=False)
     across = alt.X("rate:Q", title="false-positive rate", scale=share, axis=alt.Axis(format="%", tickCount=5))
     up = alt.Y("power:Q", title="true-positive rate, at most", scale=share, axis=alt.Axis(format="%", tickCount=5))
     drawn = [
-        alt.Chart(
-            alt.InlineData(values=[{"rate": float(x), "power": float(y)} for x, y in zip(rates, ys, strict=True)])
-        )
+        plot.of_rows([{"rate": x, "power": y} for x, y in zip(rates.tolist(), ys, strict=True)])
         .mark_line(color=colour, strokeDash=dash, strokeWidth=2, interpolate="linear")
         .encode(x=across, y=up)
-        for _, ys, colour, dash in lines
+        for ys, colour, dash in lines
     ]
-    return svg(alt.layer(*drawn).properties(width=WIDE, height=300), [])
+    return svg(alt.layer(*drawn).properties(width=plot.WIDE, height=300))
 
 
-def text_of_chart(reading: Reading) -> str:
+def text_of_chart(table: MeanTable) -> str:
     """A description of the picture, for readers who do not see it."""
-    said = ", ".join(f"{count} {word}" for word, count in reading.counts() if count)
-    if reading.mixed:
-        return f"{reading.dimension} means with error bars, each in units of its own column's spread; {said}."
-    low, high = float(reading.mean.min()), float(reading.mean.max())
+    said = ", ".join(f"{count} {word}" for word, count in table.counts() if count)
+    if table.mixed:
+        return f"{table.dimension} means with error bars, each in units of its own column's spread; {said}."
+    low, high = float(table.mean.min()), float(table.mean.max())
     return f"Means from {low:.4g} to {high:.4g} with error bars; {said}."
 
 
-def mark(place: int, kind: str = "name") -> str:
-    """A placeholder for a name: some characters in names would end the process inside the drawing library."""
-    return f"@{kind}{place}@"
-
-
-def svg(chart: Any, names: Sequence[str]) -> str:
+def svg(chart: Any, names: Sequence[str] = ()) -> Markup:
     """SVG for a page: without links and sizes that only a file needs; names are inserted, escaped.
 
-    What a point tells (`description` in the picture) becomes its title, which browsers show under the pointer.
+    The description of a point becomes its title, which browsers show under the pointer.
     """
-    import vl_convert
-
-    drawn = vl_convert.vegalite_to_svg(styled(chart).to_dict())
+    drawn = vl_convert.vegalite_to_svg(plot.styled(chart).to_dict())
     titled = re.sub(r'<(path)( [^>]*?)aria-label="(@name[^"]*)"([^>]*)/>', r"<\1\2\4><title>\3</title></\1>", drawn)
     bare = re.sub(r' (xmlns(:xlink)?|version|aria-[a-z]+|role)="[^"]*"', "", titled)
     shown = {"name": [html.escape(shown_name(name)) for name in names]}
-    shown["label"] = [html.escape(shown_name(name, NAME_LENGTH)) for name in names]
-    return re.sub(r"@(name|label)(\d+)@", lambda found: shown[found[1]][int(found[2])], bare)
+    shown["label"] = [html.escape(shown_name(name, plot.NAME_LENGTH)) for name in names]
+    return Markup(re.sub(r"@(name|label)(\d+)@", lambda found: shown[found[1]][int(found[2])], bare))

@@ -1,15 +1,17 @@
-"""Templates: they hold the words and the layout of a report; Python holds the numbers."""
+"""Templates and words: they hold the words and the layout of a report; Python holds the numbers."""
 
 import importlib
 import platform
 import re
+import tomllib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from dimfree._validate import install_command
 from dimfree.errors import InvalidParameter
-from dimfree.results.names import typeset
+from dimfree.results.mean_table import typeset
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -31,21 +33,24 @@ def require_report() -> None:
         ) from None
 
 
+@cache
+def words() -> dict[str, Any]:
+    """Return the tables of words.toml; in [remedies], a key of [advice] stands for its sentence."""
+    found = tomllib.loads((files("dimfree.report") / "templates" / "words.toml").read_text(encoding="utf-8"))
+    remedies = {
+        reason: [found["advice"].get(each, each) for each in steps] for reason, steps in found["remedies"].items()
+    }
+    return found | {"remedies": remedies}
+
+
 def rendered(template: str, **values: Any) -> str:
     """Fill in a template; in pages every value is escaped."""
     return _environment().get_template(template).render(**values)
 
 
-def words(name: str) -> Any:
-    """Return one of the lists or dictionaries of words.txt."""
-    return getattr(_environment().get_template("words.txt").module, name)
-
-
 @cache
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    from dimfree.report.charges import spelt
 
     environment = Environment(
         loader=PackageLoader("dimfree.report"),
@@ -58,16 +63,15 @@ def _environment() -> "Environment":
     return environment
 
 
-def versions() -> list[tuple[str, str]]:
-    """Versions of the software that wrote the page. A record does not say which version made it."""
-    return [("Python", platform.python_version()), *((name, _version(name)) for name in PACKAGES)]
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:  # run from a source tree
-        return "not installed as a package"
+def versions() -> dict[str, str]:
+    """Return the versions of the software that writes the page. A record does not state which version made it."""
+    found = {"Python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # run from a source tree
+            found[name] = "not installed as a package"
+    return found
 
 
 def number(value: float) -> str:
@@ -75,11 +79,6 @@ def number(value: float) -> str:
     size = abs(value)
     text = f"{float(f'{value:.4g}'):,.0f}" if 1e4 <= size < 1e9 else f"{value:.4g}"
     return typeset(text)
-
-
-def digits(value: float, count: int) -> str:
-    """This many digits, also where the last one is 0."""
-    return typeset(f"{value:#.{count}g}".rstrip("."))
 
 
 def power(value: float) -> str:
@@ -91,9 +90,9 @@ def power(value: float) -> str:
     return f"{factor}10{str(int(exponent)).translate(_RAISED)}"
 
 
-def spanned(low: str, high: str) -> str:
-    """From one number to another, or the one that both are."""
-    return low if low == high else f"{low} to {high}"
+def spelt(how: str) -> str:
+    """1 value, 2 values."""
+    return re.sub(r"\b(\d+) (\w+)\(s\)", lambda found: f"{found[1]} {found[2]}{'' if found[1] == '1' else 's'}", how)
 
 
 def with_code(text: str) -> "Markup":

@@ -1,4 +1,4 @@
-"""compose: what several releases about the same people promise together, less than their epsilons added up (M9)."""
+"""compose: the guarantee of several releases about the same people, less than their epsilons added up (M9)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,29 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from dimfree._validate import check_positive, check_probability
+from dimfree._validate import check_positive, check_probability, require
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.several_runs import ComposedRuns, runs_of
 from dimfree.errors import InvalidParameter
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
-_TOO_MUCH = (
-    "Expected delta={delta!r} to be above the chance that one of the releases tells all; ask for a larger delta: "
-    "{least!r} is enough."
-)
-
 
 @dataclass(frozen=True, repr=False)
 class Composed:
-    """What several releases about the same people promise together. `compose` returns one.
+    """The guarantee of several releases about the same people together. `compose` returns one.
 
     Attributes
     ----------
     neighbours : Neighbours
-        The neighbouring relation of all releases.
+        The neighboring relation of all releases.
     private : bool
-        False where the noise of any release was seeded: then nothing is promised.
+        False if the noise of any release was seeded: then there is no guarantee.
     releases : int
         How many releases, refusals included.
     who : str
@@ -37,7 +32,7 @@ class Composed:
     looks : ComposedRuns
         The ledgers of the releases, for the composition.
     promises : tuple of Budget
-        What each release promises by itself; the runs of means of groups share one promise.
+        The budget of each release; the runs of means of groups share one.
     """
 
     neighbours: Neighbours
@@ -49,7 +44,7 @@ class Composed:
 
     @np.errstate(under="ignore")  # a tail too thin for floats is 0
     def epsilon(self, delta: float) -> float:
-        """The epsilon of all releases together at this delta, rounded up.
+        """Return the epsilon of all releases together at this delta, rounded up.
 
         Parameters
         ----------
@@ -64,12 +59,15 @@ class Composed:
         found = self.looks.epsilon(check_probability("delta", delta))
         if found == float("inf"):
             least = sum(run.budget.delta for run in self.looks.costs) * (1 + 1e-15)
-            raise InvalidParameter(_TOO_MUCH.format(delta=delta, least=least))
+            raise InvalidParameter(
+                f"Expected delta={delta!r} to be above the chance that one of the releases tells all; ask for a larger "
+                f"delta: {least!r} is enough."
+            )
         return found
 
     @np.errstate(under="ignore")  # a tail too thin for floats is 0
     def delta(self, epsilon: float) -> float:
-        """The delta of all releases together at this epsilon, rounded up.
+        """Return the delta of all releases together at this epsilon, rounded up.
 
         Parameters
         ----------
@@ -85,12 +83,12 @@ class Composed:
     @property
     def added(self) -> tuple[float, float]:
         """(epsilon, delta) by adding up the promises: also valid, and larger."""
-        epsilon = sum((Fraction(promise.usable_epsilon) for promise in self.promises), Fraction(0))
-        delta = sum((Fraction(promise.delta) for promise in self.promises), Fraction(0))
+        epsilon = sum(Fraction(promise.usable_epsilon) for promise in self.promises)
+        delta = sum(Fraction(promise.delta) for promise in self.promises)
         return float(epsilon) * (1 + 1e-15), float(delta) * (1 + 1e-15)
 
     def statement(self, delta: float) -> str:
-        """The promise in sentences, with its numbers in full.
+        """Return the guarantee in sentences, with its numbers in full.
 
         Parameters
         ----------
@@ -112,7 +110,7 @@ class Composed:
         return promise if self.private else f"Not private: seeded noise. With system noise: {promise}"
 
     def to_dict(self, delta: float) -> dict[str, Any]:
-        """Public numbers, for a program.
+        """Return public numbers, for a program.
 
         Parameters
         ----------
@@ -141,7 +139,7 @@ class Composed:
 
 
 def compose(releases: Iterable[Release | Means]) -> Composed:
-    """What releases about the same people, refusals included, promise together.
+    """Return the guarantee of releases about the same people together, refusals included.
 
     Guarantee: all of them at once are (composed.epsilon(delta), delta)-private for every delta, if the number of
     releases and the budget and parameters of each were decided without looking at any output.
@@ -167,15 +165,15 @@ def compose(releases: Iterable[Release | Means]) -> Composed:
         given = list(releases)
     except Exception:  # noqa: BLE001 - it may quote an entry
         given = []
-    if not given or not all(isinstance(release, Release | Means) for release in given):
-        raise InvalidParameter(
-            "Expected releases to be a list of at least one Release or Means, as release_mean and release_means return."
-        )
-    if len({(each.guarantee.neighbours, each.guarantee.unit, each.guarantee.unit_column) for each in given}) > 1:
-        raise InvalidParameter(
-            "Expected releases that promise about the same neighbours and the same unit: a promise about rows and one "
-            "about persons, or add-remove and replace-one, do not add up."
-        )
+    require(
+        given and all(isinstance(release, Release | Means) for release in given),
+        "Expected releases to be a list of at least one Release or Means, as release_mean and release_means return.",
+    )
+    require(
+        len({(each.guarantee.neighbours, each.guarantee.unit, each.guarantee.unit_column) for each in given}) == 1,
+        "Expected releases that promise about the same neighbours and the same unit: a promise about rows and one "
+        "about persons, or add-remove and replace-one, do not add up.",
+    )
     ledgers = tuple(run for release in given for run in runs_of(release.ledger))
     private = all(release.guarantee.private for release in given)
     first = given[0].guarantee

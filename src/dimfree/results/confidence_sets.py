@@ -1,18 +1,18 @@
-"""Confidence sets about a released mean, and what their size is made of: noise, and sampling where it is modelled.
+"""Intervals, a ball or a box about a released mean, and what their size is made of: noise, and modelled sampling.
 
 Noise is drawn by the library, so its law is known exactly. Sampling is a model: records that are independent draws with
-the variances given or learned.
+the variances given or learned. Public values only.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dimfree._types import Floats
-from dimfree._validate import check_array, check_flag, check_lengths, check_probability
+from dimfree._validate import check_array, check_choice, check_flag, check_lengths
 from dimfree.results.codec import frozen_numbers, plain
 from dimfree.results.error_model import NOT_EXCLUDED, ErrorModel, LearnedShape, Reach
 from dimfree.results.quantiles import coordinate_quantile, coordinate_reach, length_quantile
@@ -60,6 +60,7 @@ class Uncertainty:
     def of(
         cls, noise: Floats, model: ErrorModel, learned: LearnedShape | None, reach: Reach | None, target: Target
     ) -> Self:
+        check_choice("target", target, TARGETS)
         principal = noise**2 if model.noise_principal is None else model.noise_principal
         covers = POPULATION if target == "population" else FAR_ONES if reach is None else reach.statement()
         if target == "sample" or model.record_stddev is None or model.records is None:
@@ -73,13 +74,13 @@ class Uncertainty:
         return cls(noise, principal, covers, model, model.record_stddev * np.sqrt(share), spread, log_stddev)
 
     @property
-    def missing(self) -> bool:
+    def is_missing(self) -> bool:
         """Whether there is no set: it would be about the population, which the release does not model."""
         return self.covers == POPULATION and self.sampling is None
 
     def length(self, confidence: float) -> float:
         """The Euclidean distance all parts together stay within; learned variances count at their expectation."""
-        if self.missing:
+        if self.is_missing:
             return math.inf
         sampling = 0.0 if self.sampling_principal is None else self.sampling_principal
         return length_quantile(self.noise_principal * (1 + self.model.clipping**2) + sampling, confidence)
@@ -89,7 +90,7 @@ class Uncertainty:
 
         Infinite where a coordinate has no interval, and everywhere if there is no set.
         """
-        if self.missing:
+        if self.is_missing:
             return np.full_like(self.noise, np.inf)
         coordinates = len(self.noise) if simultaneous else 1
         noise = self.noise * math.hypot(1.0, self.model.clipping)
@@ -102,8 +103,17 @@ class Uncertainty:
         return reach if self.model.one_value is None else np.where(self.model.one_value, np.inf, reach)
 
 
-@dataclass(frozen=True)
-class BallParts:
+def _correlated(variances: Floats, correlation: float) -> Floats:
+    """Principal variances, falling, if any two coordinates had this correlation ρ: (1 - ρ)·diag(v) + ρ·√v·√vᵀ.
+
+    Lists of eigenvalues, both falling, add up to one that majorises the eigenvalues of the sum (Ky Fan).
+    """
+    falling = (1 - correlation) * np.sort(variances)[::-1]
+    falling[0] += correlation * variances.sum()
+    return np.asarray(falling)
+
+
+class BallParts(NamedTuple):
     """Radius of each part alone, at the confidence of the ball, and its share of the mean squared distance.
 
     The shares add up to 1; None: sampling is not modelled.
@@ -114,19 +124,8 @@ class BallParts:
     noise_share: float
     sampling_share: float | None
 
-    @classmethod
-    def of(cls, parts: Uncertainty, confidence: float) -> Self:
-        noise, sampling = parts.noise_principal, parts.sampling_principal
-        alone = length_quantile(noise, confidence)
-        if sampling is None:
-            return cls(alone, None, 1.0, None)
-        with np.errstate(all="ignore"):  # squares may leave the range of floats
-            share = float(noise.sum() / (noise.sum() + sampling.sum()))
-        return cls(alone, length_quantile(sampling, confidence), share, 1 - share)
 
-
-@dataclass(frozen=True, eq=False)
-class BoxParts:
+class BoxParts(NamedTuple):
     """Per coordinate: standard deviation of noise and of sampling; None: not modelled."""
 
     noise: Floats
@@ -145,17 +144,23 @@ class ConfidenceSet:
     unmeasured: bool  # whether some records may lie farther out than was measured
     parts: BallParts | BoxParts
 
-    @staticmethod
-    def _allowed(parts: Uncertainty, confidence: float) -> dict[str, Any]:
-        model = parts.model
-        return {
-            "confidence": check_probability("confidence", confidence),
-            "covers": parts.covers,
-            "learned": parts.log_stddev is not None,
-            "clipping": model.clipping,
-            "uncovered": 0 if model.one_value is None else int(model.one_value.sum()),
-            "unmeasured": model.unmeasured,
-        }
+    @classmethod
+    def about(cls, uncertainty: Uncertainty, confidence: float, **own: Any) -> Self:
+        model = uncertainty.model
+        uncovered = 0 if model.one_value is None else int(model.one_value.sum())
+        return cls(
+            confidence=confidence,
+            covers=uncertainty.covers,
+            learned=uncertainty.log_stddev is not None,
+            clipping=model.clipping,
+            uncovered=uncovered,
+            unmeasured=model.unmeasured,
+            **own,
+        )
+
+    def statement(self) -> str:
+        """What the set covers, and which part of its size is noise and which is sampling, in plain sentences."""
+        raise NotImplementedError
 
     def _sentences(self, where: str, noise: str, word: str, sampling: str | None) -> str:
         """The statement; `noise` and `sampling` are the sizes of the parts, `word` is what the latter is."""
@@ -176,13 +181,9 @@ class ConfidenceSet:
         }
         return " ".join(sentence for sentence, given in sentences.items() if given)
 
-    def statement(self) -> str:
-        """What the set covers, and which part of its size is noise and which is sampling, in plain sentences."""
-        raise NotImplementedError
-
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and words, for JSON; None where there is no interval."""
-        values = {**vars(self), "parts": {name: plain(part) for name, part in vars(self.parts).items()}}
+        values = {**vars(self), "parts": {name: plain(part) for name, part in self.parts._asdict().items()}}
         return {name: plain(value) for name, value in values.items()} | {"statement": self.statement()}
 
 
@@ -195,17 +196,11 @@ class ConfidenceBall(ConfidenceSet):
     radius: float
     parts: BallParts
 
-    @classmethod
-    def about(cls, centre: Floats, parts: Uncertainty, confidence: float) -> Self:
-        middle, made_of = frozen_numbers("centre", centre, len(centre)), BallParts.of(parts, confidence)
-        return cls(centre=middle, radius=parts.length(confidence), parts=made_of, **cls._allowed(parts, confidence))
-
     def contains(self, point: ArrayLike) -> bool:
         """Whether a point lies in the ball, its surface included."""
         return bool(np.linalg.norm(_point(point, len(self.centre)) - self.centre) <= self.radius)
 
     def statement(self) -> str:
-        """What the ball covers, and which part of its radius is noise and which is sampling, in plain sentences."""
         parts, of = self.parts, "of the mean squared distance"
         sampling = None if parts.sampling is None else f"{parts.sampling:.4g} alone, {parts.sampling_share:.0%} {of}"
         if math.isinf(self.radius):
@@ -231,22 +226,12 @@ class ConfidenceBox(ConfidenceSet):
     high: Floats
     parts: BoxParts
 
-    @classmethod
-    def about(cls, centre: Floats, parts: Uncertainty, confidence: float, *, simultaneous: bool) -> Self:
-        allowed = cls._allowed(parts, confidence)
-        reach = parts.reach(confidence, simultaneous=check_flag("simultaneous", simultaneous))
-        low, high = (np.frombuffer(end.tobytes()) for end in (centre - reach, centre + reach))
-        sampling = None if parts.sampling is None else np.frombuffer(parts.sampling.tobytes())
-        made_of = BoxParts(np.frombuffer(parts.noise.tobytes()), sampling)
-        return cls(low=low, high=high, simultaneous=simultaneous, parts=made_of, **allowed)
-
     def contains(self, point: ArrayLike) -> bool:
         """Whether every coordinate of a point lies in its interval, the ends included."""
         inside = _point(point, len(self.low))
         return bool(((self.low <= inside) & (inside <= self.high)).all())
 
     def statement(self) -> str:
-        """What the intervals cover, and which part of their width is noise and which is sampling, in sentences."""
         sampling = None if self.parts.sampling is None else f"{self.parts.sampling.max():.4g}"
         if self.covers == POPULATION and sampling is None:
             return NO_POPULATION
@@ -261,22 +246,34 @@ class ConfidenceBox(ConfidenceSet):
         return f"<ConfidenceBox: {self.covers}, {self._which}, confidence {self.confidence:g}>"
 
 
+def ball_about(centre: Floats, uncertainty: Uncertainty, confidence: float) -> ConfidenceBall:
+    """Return the ball of `Release.confidence_ball`."""
+    noise, sampling = uncertainty.noise_principal, uncertainty.sampling_principal
+    parts = BallParts(length_quantile(noise, confidence), None, 1.0, None)
+    if sampling is not None:
+        with np.errstate(all="ignore"):  # squares may leave the range of floats
+            share = float(noise.sum() / (noise.sum() + sampling.sum()))
+        parts = BallParts(parts.noise, length_quantile(sampling, confidence), share, 1 - share)
+    middle = frozen_numbers("centre", centre, len(centre))
+    radius = uncertainty.length(confidence)
+    return ConfidenceBall.about(uncertainty, confidence, centre=middle, radius=radius, parts=parts)
+
+
+def box_about(centre: Floats, uncertainty: Uncertainty, confidence: float, *, simultaneous: bool) -> ConfidenceBox:
+    """Return the box of `Release.confidence_box`; no array of it can be changed."""
+    reach = uncertainty.reach(confidence, simultaneous=check_flag("simultaneous", simultaneous))
+    low, high, noise = (np.frombuffer(each.tobytes()) for each in (centre - reach, centre + reach, uncertainty.noise))
+    sampling = None if uncertainty.sampling is None else np.frombuffer(uncertainty.sampling.tobytes())
+    parts = BoxParts(noise, sampling)
+    return ConfidenceBox.about(uncertainty, confidence, low=low, high=high, simultaneous=simultaneous, parts=parts)
+
+
 def interval_note(model: ErrorModel, target: Target = "population") -> str:
     """What the intervals of a release cover: a footnote."""
     if target == "population" and not model.covers_population:
         return NO_POPULATION
     note = SAMPLE_NOTE if target == "sample" else POPULATION_NOTE
     return f"{note} {UNMEASURED}" if model.unmeasured else note
-
-
-def _correlated(variances: Floats, correlation: float) -> Floats:
-    """Principal variances, falling, if any two coordinates had this correlation ρ: (1 - ρ)·diag(v) + ρ·√v·√vᵀ.
-
-    Lists of eigenvalues, both falling, add up to one that majorises the eigenvalues of the sum (Ky Fan).
-    """
-    falling = (1 - correlation) * np.sort(variances)[::-1]
-    falling[0] += correlation * variances.sum()
-    return np.asarray(falling)
 
 
 def _point(point: ArrayLike, dimension: int) -> Floats:

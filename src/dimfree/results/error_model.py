@@ -8,48 +8,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
-from dimfree._validate import check_flag, check_positive
-from dimfree.errors import InvalidParameter
-from dimfree.results.codec import Declared, checked_fields, declared, flags, frozen_numbers, number, numbers, part
+from dimfree._validate import check_flag, check_positive, require
+from dimfree.results.codec import (
+    Declared,
+    checked_fields,
+    declared,
+    flags,
+    frozen_numbers,
+    number,
+    numbers,
+    part,
+    single,
+)
 from dimfree.shapes import Diagonal
 
 NOT_EXCLUDED = "no private method can exclude such records"
 
 
-def _positive(name: str, value: object, _: int) -> float:
-    return check_positive(name, value)
-
-
-def _flag(name: str, value: object, _: int) -> bool:
-    return check_flag(name, value)
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ErrorModel(Declared):
-    """What error bars need beyond noise_stddev. Public. Principal variances share one (unstated) set of directions.
+    """What intervals need beyond noise_stddev. Public. Principal variances share one (unstated) set of directions.
 
     `records` is a lower bound on the number of records, with the confidence of the release; None: sampling is not
     modelled. About the population, the variances of the records are multiplied by `widening`, and any two of their
-    coordinates are taken to have this `correlation`: what the lengths of the records tell beyond learned variances.
-    `present` is the share of the records that have an entry, of each column; None: all of them. `one_value` tells the
+    coordinates are taken to have this `correlation`: what the lengths of the records show beyond learned variances.
+    `present` is the share of the records that have an entry, of each column; None: all of them. `one_value` marks the
     columns without an interval, because records may lie farther out than was measured; None: no such column.
-    `clipping` is how far records drawn in to the reach have likely moved the mean from that of the records as they are,
-    at most, in standard deviations of the noise, all coordinates together; error bars allow for it like for that much
-    more noise. `hidden` is how far that may have moved each column, in its own units; the interval of a column allows
-    for it like for a standard deviation more; None: nowhere. `unmeasured`: some records may lie farther out than was
-    measured; they count at the edge of what was.
+    `clipping` bounds how far clipping has likely moved the mean, in SDs of the noise, all coordinates together;
+    intervals allow for it like for that much more noise. `hidden` is how far it may have moved each column, in its own
+    units; the interval of a column allows for it like for one more SD; None: nowhere. `unmeasured`: some records may
+    lie farther out than was measured; they count at the edge of what was.
     """
 
     noise_principal: Floats | None = field(default=None, metadata=numbers())  # None: the coordinates are principal
     record_stddev: Floats | None = field(default=None, metadata=numbers())
     record_principal: Floats | None = field(default=None, metadata=numbers())
-    records: float | None = field(default=None, metadata=declared(_positive))
+    records: float | None = field(default=None, metadata=single(check_positive))
     widening: float = field(default=1.0, metadata=number(1.0, sys.float_info.max))
     correlation: float = field(default=0.0, metadata=number(0.0, 1.0))
     present: Floats | None = field(default=None, metadata=numbers(above=0.0, most=1.0, late=True))
     one_value: NDArray[np.bool_] | None = field(default=None, metadata=declared(flags, late=True))
     clipping: float = field(default=0.0, metadata=number(0.0, 1e100))
-    unmeasured: bool = field(default=False, metadata=declared(_flag, late=True))
+    unmeasured: bool = field(default=False, metadata=single(check_flag, late=True))
     hidden: Floats | None = field(default=None, metadata=numbers(least=0.0, late=True))
 
     @property
@@ -89,8 +89,8 @@ class LearnedDirections(Declared):
     def _checked(self, dimension: int) -> dict[str, Any]:
         count = len(self.shares)
         vectors = frozen_numbers("vectors", np.ravel(self.vectors), count * dimension).reshape(count, dimension)
-        if not count or np.abs(vectors @ vectors.T - np.eye(count)).max() > 1e-6:
-            raise InvalidParameter("Expected vectors to hold orthonormal rows.")
+        is_basis = count and np.abs(vectors @ vectors.T - np.eye(count)).max() <= 1e-6
+        require(is_basis, "Expected vectors to hold orthonormal rows.")
         sizes = {"shares": count, "angles": count, "scale": dimension}
         checks = {name: self.__dataclass_fields__[name].metadata["check"] for name in sizes}
         return {"vectors": vectors} | {n: checks[n](n, getattr(self, n), size) for n, size in sizes.items()}
@@ -185,11 +185,11 @@ class Reach(Declared):
         How far from the centre a record counts in any one column, divided by its `scale`. None: four radii.
     """
 
-    radius: float = field(metadata=declared(_positive))
+    radius: float = field(metadata=single(check_positive))
     centre: Floats = field(metadata=numbers())
     scale: Floats = field(metadata=numbers(above=0.0))
-    beyond: float | None = field(default=None, metadata=declared(_positive))
-    cap: float | None = field(default=None, metadata=declared(_positive, late=True))
+    beyond: float | None = field(default=None, metadata=single(check_positive))
+    cap: float | None = field(default=None, metadata=single(check_positive, late=True))
 
     @property
     def columns(self) -> Floats:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
+from dimfree._validate import require
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs, OnlyGaussian, Unlisted
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs import AnyCosts, Runs, runs_of
 from dimfree.data.people.labels import Key, check_group_keys
-from dimfree.errors import InvalidParameter
 from dimfree.results.codec import Format
 from dimfree.results.confidence_sets import Target
 from dimfree.results.release import Release
@@ -31,15 +31,15 @@ class Means(Tabular, Mapping[Key, Release]):
     Attributes
     ----------
     guarantee : Guarantee
-        The promise of all means together, the run that learned their shared shape included. Each release states the
-        same promise, because each mean depends on the shared shape, too.
+        The guarantee of all means together, the run that learned their shared shape included. Each release states the
+        same guarantee, because each mean depends on the shared shape, too.
     releases : mapping
         From the name of a group to its `Release`.
     overall : Release or None
-        The run that learned the shared shape from all groups. None where the shape was given.
+        The run that learned the shared shape from all groups. None if the shape was given.
     key_costs : Runs or None
         With keys="private": what a person in none of the named groups is charged, the search for the groups first. None
-        where the groups were listed beforehand.
+        if the groups were listed beforehand.
     """
 
     guarantee: Guarantee
@@ -51,38 +51,37 @@ class Means(Tabular, Mapping[Key, Release]):
         object.__setattr__(self, "releases", MappingProxyType(dict(self.releases)))
         if self.releases or self.key_costs is None:
             check_group_keys(list(self.releases))
-        self._check_promises()
+        self._check_charges()
 
-    def _check_promises(self) -> None:
-        """All releases state one promise and are charged the same: the search for the groups, if they were not listed,
-        the overall run, then the run of their group (G1).
+    def _check_charges(self) -> None:
+        """All releases state one guarantee and are charged the same: the search for the groups, if they were not
+        listed, the overall run, then the run of their group (G1).
 
         Replace-one may move a record to another group, so two groups would be charged.
         """
-        if self.guarantee.neighbours is not Neighbours.ADD_REMOVE:
-            raise InvalidParameter("Expected neighbours='add-remove': groups are not proved for anything else.")
-        if any(release.guarantee != self.guarantee for release in self.releases.values()):
-            raise InvalidParameter("Expected every release to state the promise of all of them.")
-        whole: dict[str, Any] = {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
-        if self.overall is not None and replace(self.overall.guarantee, **whole) != self.guarantee:
-            raise InvalidParameter("Expected the overall run to promise about the same people as all.")
-        search = () if self.key_costs is None else (self.key_costs,)
-        for costs in search:
-            _searched(costs)
-            stated = Budget(self.guarantee.epsilon, self.guarantee.delta), self.guarantee.neighbours
-            if (costs.budget, costs.neighbours) != stated or not costs.delta() <= self.guarantee.delta:
-                raise InvalidParameter("Expected key_costs to keep the promise of all releases.")
-        charges = {_charge(ledger) for ledger in (*search, *(r.ledger for r in self.releases.values()))}
+        stated, releases, search = self.guarantee, self.releases.values(), self.key_costs
+        is_proved = stated.neighbours is Neighbours.ADD_REMOVE
+        require(is_proved, "Expected neighbours='add-remove': groups are not proved for anything else.")
+        is_one = all(release.guarantee == stated for release in releases)
+        require(is_one, "Expected every release to state the promise of all of them.")
+        whole: dict[str, Any] = {"epsilon": stated.epsilon, "delta": stated.delta}
+        is_same = self.overall is None or replace(self.overall.guarantee, **whole) == stated
+        require(is_same, "Expected the overall run to promise about the same people as all.")
+        if search is not None:
+            _searched(search)
+            is_kept = (search.budget, search.neighbours) == (Budget(**whole), stated.neighbours)
+            is_kept = is_kept and search.delta() <= stated.delta
+            require(is_kept, "Expected key_costs to keep the promise of all releases.")
+        charges = {_charge(ledger) for ledger in (*filter(None, [search]), *(each.ledger for each in releases))}
         learning = () if self.overall is None else runs_of(self.overall.ledger)
-        before = (*(costs.runs[0] for costs in search), *learning)
-        if len(charges) > 1 or any(runs_of(r.ledger)[:-1] != before for r in self.releases.values()):
-            raise InvalidParameter("Expected every release to be charged for the overall run and one run of its own.")
+        before = learning if search is None else (search.runs[0], *learning)
+        is_fair = len(charges) <= 1 and all(runs_of(each.ledger)[:-1] == before for each in releases)
+        require(is_fair, "Expected every release to be charged for the overall run and one run of its own.")
 
     @property
     def ledger(self) -> AnyCosts:
         """What one record may be charged, whichever group it is in."""
-        charged = [*(release.ledger for release in self.releases.values()), self.key_costs]
-        return next(ledger for ledger in charged if ledger is not None)
+        return next((release.ledger for release in self.releases.values()), self.key_costs)  # type: ignore[return-value]
 
     @property
     def least_people(self) -> float | None:
@@ -108,21 +107,34 @@ class Means(Tabular, Mapping[Key, Release]):
         return tuple(key for key, release in self.releases.items() if release.refused)
 
     def statement(self) -> str:
-        """The promise of all means together, in sentences.
+        """Return the guarantee of all means together, in sentences.
 
         Returns
         -------
         str
         """
-        found = "" if self.least_people is None else f" {found_words(self.least_people)}"
         together = f"All {len(self)} means together" if self.releases else NO_GROUP.rstrip(".")
-        return (
-            f"{together}: {self.guarantee.statement()} "
-            f"One person is in one group at most, and counts there with what belongs to that group.{found}"
-        )
+        own = "One person is in one group at most, and counts there with what belongs to that group."
+        return " ".join([f"{together}: {self.guarantee.statement()} {own}", *self.outcome_lines()[1:]])
+
+    def outcome_lines(self) -> list[str]:
+        """Return how many groups were released, and how groups were found that were not listed.
+
+        Returns
+        -------
+        list of str
+        """
+        done = f"{len(self) - len(self.refused)} of {len(self)} groups released." if self else NO_GROUP
+        if self.least_people is None:
+            return [done]
+        return [
+            done,
+            "Which groups exist was released under the same promise: a group is named if its people and the noise come "
+            f"to {math.ceil(self.least_people)} or more. How many groups are not named is not told.",
+        ]
 
     def plot(self, *, level: float = 0.95, target: Target = "population") -> Any:
-        """A picture of the means: a panel for each column, in it a row for each group.
+        """Draw the means: a panel for each column, in it a row for each group.
 
         Bars are confidence intervals, each separately. At most 30 groups, in their order, and 12 columns are drawn;
         groups that were refused are left out. Nothing is spent.
@@ -141,13 +153,8 @@ class Means(Tabular, Mapping[Key, Release]):
 
         return means_plot(self, level, target)
 
-    def _repr_html_(self) -> str:
-        from dimfree.results.notebook import means_card
-
-        return means_card(self)
-
     def to_json(self) -> str:
-        """All of it as JSON text.
+        """Return all of it as JSON text.
 
         Returns
         -------
@@ -162,7 +169,7 @@ class Means(Tabular, Mapping[Key, Release]):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The means that `to_json` wrote.
+        """Return the means that `to_json` wrote.
 
         Parameters
         ----------
@@ -173,34 +180,27 @@ class Means(Tabular, Mapping[Key, Release]):
         -------
         Means
         """
-        document = FORMAT.parse(text)
-        with FORMAT.complete():
-            if document["groups"]:
-                check_group_keys([group["key"] for group in document["groups"]])  # a repeated one would lose a release
-            return cls(
-                Guarantee.from_dict(document["guarantee"]),
-                {group["key"]: Release.from_json(json.dumps(group["release"])) for group in document["groups"]},
-                None if document["overall"] is None else Release.from_json(json.dumps(document["overall"])),
-                Runs.from_dict(document["key_costs"]) if "key_costs" in document else None,
-            )
+        return FORMAT.read(text, cls._from_document)
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any]) -> Self:
+        groups, overall = document["groups"], document["overall"]
+        if groups:
+            check_group_keys([group["key"] for group in groups])  # a repeated one would lose a release
+        return cls(
+            Guarantee.from_dict(document["guarantee"]),
+            {group["key"]: Release.from_json(json.dumps(group["release"])) for group in groups},
+            None if overall is None else Release.from_json(json.dumps(overall)),
+            Runs.from_dict(document["key_costs"]) if "key_costs" in document else None,
+        )
 
     def __repr__(self) -> str:
         refused = f", {len(self.refused)} refused" if self.refused else ""
-        promise = f"epsilon={self.guarantee.epsilon!r}, delta={self.guarantee.delta!r}, {self.guarantee.neighbours}"
-        warning = "" if self.guarantee.private else ", not private: seeded noise"
-        return f"<Means: {len(self)} group(s){refused}, {promise}{warning}>"
-
-
-def found_words(least_people: float) -> str:
-    """How groups were found that nobody listed."""
-    return (
-        "Which groups exist was released under the same promise: a group is named if its people and the noise come to "
-        f"{math.ceil(least_people)} or more. How many groups are not named is not told."
-    )
+        return f"<Means: {len(self)} group(s){refused}, {self._stated}>"
 
 
 def shape_source(means: Means) -> Literal["all groups", "each group", "given"]:
-    """Who told the shape of the noise, by what is charged: the same where no group was named or all were refused."""
+    """Return the source of the noise's shape, by what is charged: also if no group was named or all were refused."""
     runs = [run for run in runs_of(means.ledger) if isinstance(run, Costs)][means.key_costs is not None :]
     if len(runs) > 1:
         return "all groups"
@@ -211,9 +211,8 @@ def shape_source(means: Means) -> Literal["all groups", "each group", "given"]:
 def _searched(costs: Runs) -> Unlisted:
     """The branch of the search for the groups; an error if there was none."""
     branch = costs.runs[0].menu[0]
-    if not isinstance(branch, Unlisted):
-        raise InvalidParameter("Expected key_costs to begin with the search for the groups.")
-    return branch
+    require(isinstance(branch, Unlisted), "Expected key_costs to begin with the search for the groups.")
+    return branch  # type: ignore[return-value]
 
 
 def _charge(ledger: AnyCosts) -> tuple[object, ...]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # its parts load when they are first used
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from dimfree._types import Floats
@@ -25,7 +24,7 @@ _HERMITE = 15  # nodes for an uncertain logarithm; the outermost lie 6 standard 
 
 
 def length_quantile(variances: Floats, confidence: float) -> float:
-    """The radius that a Gaussian vector with these principal variances stays within with given confidence.
+    """Return the radius that a Gaussian vector with these principal variances stays within with given confidence.
 
     Infinite if the sum of the variances leaves the range of floats.
     """
@@ -62,7 +61,8 @@ class QuadraticLaw:
         The path s = c + w(i·t + b·t²) bends away from the singularity at 0 and never meets those on the real axis
         beyond 1/(2 max λ), so the integral is the one along the vertical line through c (Cauchy).
         """
-        if x <= 0 or self._far_below(x):
+        mean, proxy = float((self.counts * self.values).sum()), float((self.counts * self.values**2).sum())
+        if x <= 0 or max(0.0, mean - x) ** 2 > 128 * proxy:  # P(Q <= x) < e^-32 (Laurent–Massart)
             return 1.0
         centre = self._saddle(x)
         width = 1 / math.sqrt(self._curvature(centre))
@@ -72,43 +72,34 @@ class QuadraticLaw:
         t = np.sinh(v)  # fine near the saddle, far-reaching where the decay is slow
         s = centre + width * (1j * t + bend * t**2)
         step = width * (1j + 2 * bend * t) * np.cosh(v)
-        integrand = np.exp(self._log_moment(s) - s * x) / s * step / 1j
-        return float(np.clip(integrand.real.sum() * (reach / _NODES) / math.pi, 0.0, 1.0))
-
-    def _far_below(self, x: float) -> bool:
-        """P(Q <= x) < e^-32 (Laurent–Massart)."""
-        mean, proxy = float((self.counts * self.values).sum()), float((self.counts * self.values**2).sum())
-        return max(0.0, mean - x) ** 2 > 128 * proxy
-
-    def _log_moment(self, s: NDArray[np.complex128]) -> NDArray[np.complex128]:
-        """K(s): real and imaginary parts apart, which is 15 times faster than the logarithm of complex numbers."""
+        # K(s): real and imaginary parts apart, which is 15 times faster than the logarithm of complex numbers
         real, imaginary = 1 - 2 * self.values[:, None] * s.real, -2 * self.values[:, None] * s.imag
-        size = 0.5 * np.log(real**2 + imaginary**2)
-        return -0.5 * (self.counts @ size) - 0.5j * (self.counts @ np.arctan2(imaginary, real))
-
-    def _slope(self, s: float) -> float:
-        return float((self.counts * self.values / (1 - 2 * self.values * s)).sum())
+        size, angle = 0.5 * np.log(real**2 + imaginary**2), np.arctan2(imaginary, real)
+        log_moment = -0.5 * (self.counts @ size) - 0.5j * (self.counts @ angle)
+        integrand = np.exp(log_moment - s * x) / s * step / 1j
+        return float(np.clip(integrand.real.sum() * (reach / _NODES) / math.pi, 0.0, 1.0))
 
     def _curvature(self, s: float) -> float:
         return float((2 * self.counts * (self.values / (1 - 2 * self.values * s)) ** 2).sum())
 
     def _saddle(self, x: float) -> float:
-        """Where K'(s) = x, held away from the pole at 0 by half the width there."""
+        """Where K'(s) = x, kept away from the pole at 0 by half the width there."""
         limit = 1 / (2 * float(self.values.max()))
         low, high = min(0.1 * limit, 0.5 / math.sqrt(self._curvature(0.0))), limit * (1 - 1e-9)
         for _ in range(_NEAR):
             middle = (low + high) / 2
-            low, high = (middle, high) if self._slope(middle) < x else (low, middle)
+            slope = float((self.counts * self.values / (1 - 2 * self.values * middle)).sum())
+            low, high = (middle, high) if slope < x else (low, middle)
         return low
 
 
 def coordinate_quantile(confidence: float, coordinates: int = 1) -> float:
-    """How many standard deviations cover all of so many Gaussian coordinates at once (Šidák, any correlation)."""
+    """Return how many SDs cover all of so many Gaussian coordinates at once (Šidák, any correlation)."""
     return float(ndtri(0.5 + 0.5 * math.exp(math.log(confidence) / coordinates)))
 
 
 def coordinate_reach(noise: Floats, sampling: Floats, log_stddev: Floats, confidence: float) -> Floats:
-    """How far from 0 each of some Gaussian coordinates stays with given confidence, each by itself.
+    """Return how far from 0 each Gaussian coordinate stays with given confidence, each separately.
 
     Its variance is noise² + (sampling·e^(log_stddev·Z))², Z standard normal: `sampling` is known up to a factor only.
     """

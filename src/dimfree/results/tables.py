@@ -1,19 +1,21 @@
-"""A release as a table with a row for each column of the data: the same table in memory, in files and in print."""
+"""The table of a release, or of the means of groups, in frames, in files and on a notebook card."""
 
+import html
 import importlib
 import io
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from dimfree._types import Floats
 from dimfree._validate import check_choice, install_command
+from dimfree.accounting.guarantee import Guarantee
 from dimfree.data.endings import TABLES, PathLike, known_ending
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
 from dimfree.results.confidence_sets import Target
+from dimfree.results.mean_table import Columns, MeanTable, delta_warning, noise_line, shown_name
 from dimfree.results.writing import write_file
 
 if TYPE_CHECKING:
@@ -23,76 +25,16 @@ if TYPE_CHECKING:
 STDOUT = "-"
 LONG_TABLES = (".csv", ".parquet")  # endings of a table of groups: it holds text
 LIBRARIES = {"pandas": ("frames", "DataFrame"), "polars": ("polars", "DataFrame"), "pyarrow": ("files", "table")}
+MOST_ROWS = 20  # columns, or groups, on a card; the others are counted
+_LEFT = "style='text-align:left'"
 _RUN_BY_SPREADSHEETS = re.compile(r"[\s'=+\-@＝＋－＠]")  # first characters; the last four are full-width
-
-Columns = dict[str, list[Any]]
-
-
-def columns_of(release: "Release | Means", **intervals: Any) -> Columns:
-    """Return what the table holds, column by column; `intervals` are parameters of `Release.confidence_interval`.
-
-    NaN: the standard deviation was not learned, or no interval is given. `ci_covers` names the mean that the interval
-    is for. Means of groups become one long table behind the column `group`, without the groups that were refused.
-    """
-    if not isinstance(release, Mapping):
-        return _one_release(release, **intervals)
-    parts = [
-        {"group": [key] * each.dimension, **_one_release(each, **intervals)}
-        for key, each in release.items()
-        if not each.refused
-    ]
-    if not parts:
-        raise RefusedRelease(nothing_to_show(release))
-    return {name: [value for part in parts for value in part[name]] for name in parts[0]}
-
-
-def _one_release(
-    release: "Release", level: float = 0.95, *, target: Target = "population", simultaneous: bool = False
-) -> Columns:
-    low, high = release.confidence_interval(level, target=target, simultaneous=simultaneous)
-    present = {} if release.present is None else {"present": release.present.tolist()}
-    return {
-        "name": list(release.columns or map(str, range(release.dimension))),
-        "mean": release.mean.tolist(),
-        "noise_stddev": release.noise_stddev.tolist(),
-        "ci_low": _known(low),
-        "ci_high": _known(high),
-        "ci_covers": [f"{target} mean" if given else "no interval" for given in np.isfinite(low).tolist()],
-        "noise_over_spread": _known(release.noise_over_spread()),
-        **present,
-    }
-
-
-def _known(numbers: Floats) -> list[float]:
-    """NaN where a number is infinite: not known."""
-    return list(np.where(np.isfinite(numbers), numbers, np.nan).tolist())
-
-
-def nothing_to_show(means: "Means") -> str:
-    """Why no group has a mean."""
-    if not means:
-        return "No group had enough people to be named, so there is no mean to show."
-    return "All groups were refused, so there is no mean to show; each group's release says why."
-
-
-def frame_of(release: "Release | Means", library: str, **intervals: Any) -> Any:
-    """Return the table as a frame; an error names the extra of a library that is not installed."""
-    name = check_choice("library", library, tuple(LIBRARIES))
-    extra, maker = LIBRARIES[name]
-    try:
-        make = getattr(importlib.import_module(name), maker)
-    except ImportError:
-        raise InvalidParameter(
-            f"Expected library={library!r} to be installed: {install_command(extra)}, or choose another of "
-            f"{', '.join(LIBRARIES)}."
-        ) from None
-    return make(columns_of(release, **intervals))
 
 
 class Tabular:
     """What has a table: a release, or the means of groups."""
 
     __slots__ = ()
+    guarantee: Guarantee
 
     def to_frame(
         self,
@@ -102,10 +44,10 @@ class Tabular:
         target: Target = "population",
         simultaneous: bool = False,
     ) -> Any:
-        """A table with a row for each column of the data, as `mean.csv` holds it; behind `group`, for each group.
+        """Return a table with a row for each column of the data, as `mean.csv` holds it; behind `group`, of each group.
 
         Its columns are name, mean, noise_stddev, ci_low and ci_high (from `confidence_interval`), ci_covers (the mean
-        that the interval is for), and noise_over_spread, which is missing where the spread was not learned; with
+        that the interval is for), and noise_over_spread, which is missing where the SD was not learned; with
         on_missing="column" also `present`. ci_low and ci_high are missing where there is no interval. A refused release
         raises RefusedRelease; of groups, those that were refused are left out.
 
@@ -120,7 +62,49 @@ class Tabular:
         -------
         pandas.DataFrame, polars.DataFrame or pyarrow.Table
         """
-        return frame_of(cast(Any, self), library, level=level, target=target, simultaneous=simultaneous)
+        name = check_choice("library", library, tuple(LIBRARIES))
+        extra, maker = LIBRARIES[name]
+        try:
+            make = getattr(importlib.import_module(name), maker)
+        except ImportError:
+            raise InvalidParameter(
+                f"Expected library={library!r} to be installed: {install_command(extra)}, or choose another of "
+                f"{', '.join(LIBRARIES)}."
+            ) from None
+        return make(columns_of(cast(Any, self), level, target, simultaneous))
+
+    @property
+    def _stated(self) -> str:
+        """The guarantee in a repr."""
+        stated, warning = self.guarantee, "" if self.guarantee.private else ", not private: seeded noise"
+        return f"epsilon={stated.epsilon!r}, delta={stated.delta!r}, {stated.neighbours}{warning}"
+
+    def _repr_html_(self) -> str:
+        return _card(cast(Any, self))
+
+
+def columns_of(release: "Release | Means", *intervals: Any) -> Columns:
+    """Return the table, column by column; `intervals` are level, target and simultaneous of a `MeanTable`.
+
+    Means of groups become one long table behind the column `group`, without the groups that were refused.
+    """
+    if not isinstance(release, Mapping):
+        return MeanTable(release, *intervals).columns()
+    parts = [
+        {"group": [key] * each.dimension, **MeanTable(each, *intervals).columns()}
+        for key, each in release.items()
+        if not each.refused
+    ]
+    if not parts:
+        raise RefusedRelease(nothing_to_show(release))
+    return {name: [value for part in parts for value in part[name]] for name in parts[0]}
+
+
+def nothing_to_show(means: "Means") -> str:
+    """Why no group has a mean."""
+    if not means:
+        return "No group had enough people to be named, so there is no mean to show."
+    return "All groups were refused, so there is no mean to show; each group's release says why."
 
 
 # ------------------------------------------------------------------------------------------------ files
@@ -128,10 +112,22 @@ class Tabular:
 
 def write_mean(path: PathLike, release: "Release | Means", *, force: bool = False) -> None:
     """Write the table as .npy, .npz, .csv or .parquet, by the ending of the path; `-` prints it as CSV."""
-    if str(path) == STDOUT:
-        _print(mean_csv(release))
-    else:
+    if str(path) != STDOUT:
         write_file(path, mean_bytes(path, release), force=force)
+        return
+    text = mean_csv(release)
+    try:
+        try:
+            sys.stdout.write(text)
+        except UnicodeEncodeError:  # a name that the terminal's encoding lacks: as a file has it
+            sys.stdout.buffer.write(text.encode())
+        sys.stdout.flush()  # a closed pipe or a full disk raises here
+    except OSError as error:
+        reason = (error.strerror or "unknown error").lower()
+        raise InvalidFile(
+            f"The mean could not be printed to standard output: {reason}; part of it may have been seen, so count the"
+            " budget as spent, and write to a file next time."
+        ) from None
 
 
 def mean_bytes(path: PathLike, release: "Release | Means", level: float = 0.95) -> bytes:
@@ -139,7 +135,7 @@ def mean_bytes(path: PathLike, release: "Release | Means", level: float = 0.95) 
     ending = known_ending(path, LONG_TABLES if isinstance(release, Mapping) else TABLES)
     if ending == ".csv":
         return mean_csv(release, level).encode()
-    buffer, columns = io.BytesIO(), columns_of(release, level=level)
+    buffer, columns = io.BytesIO(), columns_of(release, level)
     if ending == ".npy":
         np.save(buffer, np.array(columns["mean"]), allow_pickle=False)
     elif ending == ".npz":
@@ -154,17 +150,20 @@ def mean_bytes(path: PathLike, release: "Release | Means", level: float = 0.95) 
 
 def mean_csv(release: "Release | Means", level: float = 0.95) -> str:
     """Return the table as text; numbers read back bit for bit, and what is not known is an empty cell."""
-    columns = columns_of(release, level=level)
+    columns = columns_of(release, level)
     rows = [columns, *zip(*columns.values(), strict=True)]
     return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
 
 
-def no_formula(name: str) -> str:
-    """A spreadsheet would run a name such as `=1+1`: an apostrophe goes in front, as before one that has one already.
-
-    Hence taking one apostrophe off a name that begins with one gives the name back.
-    """
-    return f"'{name}" if _RUN_BY_SPREADSHEETS.match(name) else name
+def picture_bytes(chart: Any, ending: str) -> bytes:
+    """A chart in the format that a file's ending asks for; an .html file needs no network to be looked at."""
+    if ending == ".png":
+        picture = io.BytesIO()
+        chart.save(picture, format="png", scale_factor=2)
+        return picture.getvalue()
+    text = io.StringIO()
+    chart.save(text, format=ending[1:], **({"inline": True} if ending == ".html" else {}))
+    return text.getvalue().encode()
 
 
 def _cell(value: object) -> str:
@@ -175,16 +174,47 @@ def _cell(value: object) -> str:
     return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
-def _print(text: str) -> None:
-    try:
-        try:
-            sys.stdout.write(text)
-        except UnicodeEncodeError:  # a name that the terminal's encoding lacks: as a file has it
-            sys.stdout.buffer.write(text.encode())
-        sys.stdout.flush()  # a closed pipe or a full disk raises here
-    except OSError as error:
-        reason = (error.strerror or "unknown error").lower()
-        raise InvalidFile(
-            f"The mean could not be printed to standard output: {reason}; part of it may have been seen, so count the"
-            " budget as spent, and write to a file next time."
-        ) from None
+def no_formula(name: str) -> str:
+    """A spreadsheet would run a name such as `=1+1`: an apostrophe goes in front, as before one that has one already.
+
+    Hence taking one apostrophe off a name that begins with one gives the name back.
+    """
+    return f"'{name}" if _RUN_BY_SPREADSHEETS.match(name) else name
+
+
+# ------------------------------------------------------------------------------------------------ card
+
+
+def _card(release: "Release | Means") -> str:
+    """The guarantee and the first rows of the table in HTML; every name is escaped."""
+    rows: list[Sequence[str]] = []
+    if isinstance(release, Mapping):
+        title, whole, lines = "Means of groups", f"of {len(release)} groups", release.outcome_lines()
+        keys = list(release)[:MOST_ROWS]
+        rows += [(shown_name(key), release[key].refusal or noise_line([release[key]])) for key in keys]
+        rows = [("group", "outcome"), *rows]
+    elif release.refusal is not None:
+        title, whole, lines = "Refused", "", [release.refusal]
+    else:
+        table = MeanTable(release)
+        title, whole, lines = "Released", f"of {table.dimension} columns", [f"{table.line}.", table.note]
+        few = table.dimension <= MOST_ROWS
+        shown = (table.name_text, table.mean_text, table.interval_text, table.over_text, table.verdict_text)
+        places = range(table.dimension) if few else table.foremost()[:MOST_ROWS].tolist()
+        rows = [tuple(text(place) for text in shown) for place in places]
+        rows = [("column", "mean", "95% confidence interval", "noise / spread", "verdict"), *rows]
+    stated, warning = release.guarantee, None if title == "Refused" else delta_warning(release)
+    said = [f"epsilon = {stated.epsilon!r}, delta = {stated.delta!r}, {stated.neighbours}, {stated.who}"]
+    said += [] if stated.private else ["Not private: the noise was seeded."]
+    said += [*lines, *([f"Warning: {warning}"] if warning else [])]
+    text = "".join(f"<p style='margin:.3em 0'>{html.escape(line)}</p>" for line in said)
+    return f"<div><strong>{html.escape(title)}</strong>{text}{_html_table(rows, whole) if rows else ''}</div>"
+
+
+def _html_table(rows: Sequence[Sequence[str]], whole: str) -> str:
+    tags = ["th"] + ["td"] * (len(rows) - 1)
+    head, *body = ["".join(f"<{tag} {_LEFT}>{html.escape(cell)}</{tag}>" for cell in row)
+                   for tag, row in zip(tags, rows, strict=True)]  # fmt: skip
+    more = f"<p>{len(body)} {whole}.</p>" if len(body) < int(whole.split()[1]) else ""
+    shown = "".join(f"<tr>{row}</tr>" for row in body)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{shown}</tbody></table>{more}"

@@ -36,7 +36,11 @@ def write_file(path: PathLike, content: str | bytes, *, force: bool = False) -> 
             draft.replace(target)
         if hasattr(os, "O_DIRECTORY"):
             with suppress(OSError):  # a file system that cannot; the file itself is on disk
-                _sync_folder(target.parent)
+                descriptor = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
 
 
 def _checked(path: PathLike, force: bool, endings: Sequence[str] | None) -> Path:
@@ -90,14 +94,6 @@ def _link(draft: Path, target: Path) -> bool:
             raise FileExistsError from None
         return False
     return True
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _refuse_existing(path: PathLike) -> NoReturn:
