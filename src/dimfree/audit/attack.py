@@ -1,37 +1,45 @@
-"""The claim of one call against its releases: a lower bound on epsilon, by samples and by canaries.
+"""A black-box attack on the public calls: samples of releases bound epsilon from below.
 
 All pairs of neighboring tables are tried, then the worst one is tested on fresh releases. Their number is fixed before
-the first of them: stopping by the clock could prefer outputs that are quick. Proofs: proofs/audit.
+the first of them: stopping by the clock could prefer outputs that are quick. Proof: proofs/audit/lower_bound.md.
 """
 
+import html
+import json
 import math
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.audit import one_run
-from dimfree.audit.calls import DELTA, Call, Pair, pairs, released_numbers
+from dimfree.audit.calls import DELTA, Call, Pair, calls, pairs, released_numbers
 from dimfree.audit.lower_bound import Contest, bound, choose_tests, epsilon_at_least
-from dimfree.noise import Noise, SystemNoise
+from dimfree.noise import Noise
 
-SAMPLED, ONE_RUN = "sampled", "one run"
+FAILURE = 1e-4  # of a whole run: all its rows together
+FORMAT = 3
+COLUMNS = ("call", "claimed ε", "δ", "ε is at least", "pairs", "samples", "verdict", "found on")
 _TRIAL_SHARE = 1 / 3  # of the time
 _TRIAL_RELEASES, _TRIAL_FAILURE = 30, 0.1  # of either table; at which tried pairs are compared
 _DETECTED = 1.3  # times the claim: the bound on a call that releases everything must reach this
-_MAX_SAMPLES, _MAX_RELEASES = 400_000, 400  # of either table; with canaries
-_RADIUS_SHARE = 0.7  # of the friend radius: canaries within it have friends
+_MAX_SAMPLES = 400_000  # of either table
+_STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em}
+table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3em .6em;border-bottom:1px solid #ccc}
+.violated{color:#b00020;font-weight:bold}.held{color:#1b5e20}"""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A claim and what was found. `pairs` counts pairs of tables, or canaries; `samples` counts releases."""
+    """A claim and what was found. `pairs` counts pairs of tables, `samples` releases."""
 
     call: str
-    how: str
-    epsilon: float | None = None
-    delta: float | None = None
+    epsilon: float
+    delta: float = DELTA
     lower_bound: float | None = None
     pairs: int = 0
     samples: int = 0
@@ -39,9 +47,36 @@ class Row:
     detail: str = ""
     seconds: float = 0.0
 
+    def cells(self) -> tuple[str, ...]:
+        """Return the row as text, in the order of COLUMNS."""
+        numbers = ("–" if each is None else f"{each:.3g}" for each in (self.epsilon, self.delta, self.lower_bound))
+        return (self.call, *numbers, str(self.pairs or "–"), str(self.samples or "–"), self.verdict, self.detail)
 
-def verdict(violated: object) -> str:
-    return "violated" if violated else "held"
+
+def audit(
+    budget: float, epsilon: float, *, part: str = "", jobs: int = 1, report: Callable[[str], None] = lambda _: None
+) -> Iterator[Row]:
+    """Attack the calls whose names contain `part`; they share `budget` seconds of each of the jobs."""
+    names = [name for name in map(str, calls(epsilon)) if part in name]
+    seconds = min(budget, budget * jobs / max(1, len(names)))
+    if jobs == 1:
+        rows: Iterator[Callable[[], Row]] = (partial(attack, name, epsilon, seconds) for name in names)
+    else:  # a call is made of functions, which do not travel: each process makes its own list
+        pool = ProcessPoolExecutor(jobs, get_context("spawn"))
+        rows = (each.result for each in [pool.submit(attack, name, epsilon, seconds) for name in names])
+    for name, row in zip(names, rows, strict=True):
+        report(name)
+        yield row()
+
+
+def attack(name: str, epsilon: float, seconds: float) -> Row:
+    """Attack one call. An exception is a finding and is shown: the tables of the audit are public."""
+    found, started = {str(call): call for call in calls(epsilon)}, time.monotonic()
+    try:
+        row = sample(found[name], epsilon, seconds, FAILURE / len(found))
+    except Exception as error:  # noqa: BLE001
+        row = Row(name, epsilon, verdict="violated", detail=f"broke off: {type(error).__name__}: {error}")
+    return replace(row, seconds=time.monotonic() - started)
 
 
 def sample(call: Call, epsilon: float, seconds: float, failure: float, noise: Noise | None = None) -> Row:
@@ -58,11 +93,15 @@ def sample(call: Call, epsilon: float, seconds: float, failure: float, noise: No
         tried.append((suggested, pair, tests, (time.monotonic() - begun) / _TRIAL_RELEASES))
     _, worst, tests, cost = max(tried, key=lambda each: each[0])
     count = int(min(_MAX_SAMPLES, (start + seconds - time.monotonic()) / cost))
-    if count < _fewest(epsilon, failure / len(tests)):
-        return Row(str(call), SAMPLED, epsilon, DELTA, verdict="no time")
+    fewest, each = 8, failure / len(tests)  # releases of either table show a call that releases everything
+    while epsilon_at_least((fewest, fewest, 0, fewest), DELTA, each) < _DETECTED * epsilon:
+        fewest = math.ceil(1.1 * fewest)
+    if count < fewest:
+        return Row(str(call), epsilon, verdict="no time")
     best = bound(tests, *_releases(call, worst, count, epsilon, noise), DELTA, failure)
-    claim, found = (str(call), SAMPLED, epsilon, DELTA), (best.epsilon, len(tried), best.samples)
-    return Row(*claim, *found, verdict(best.epsilon > epsilon), f"{worst.name}, by {best.test}")
+    verdict = "violated" if best.epsilon > epsilon else "held"
+    found = f"{worst.name}, by {best.test}"
+    return Row(str(call), epsilon, DELTA, best.epsilon, len(tried), best.samples, verdict, found)
 
 
 def _releases(call: Call, pair: Pair, count: int, epsilon: float, noise: Noise | None) -> tuple[Floats, Floats]:
@@ -75,35 +114,40 @@ def _releases(call: Call, pair: Pair, count: int, epsilon: float, noise: Noise |
     return np.array(here), np.array(there)
 
 
-def _fewest(epsilon: float, failure: float) -> int:
-    """Return how many releases of either table show a call that releases everything."""
-    count = 8
-    while epsilon_at_least((count, count, 0, count), DELTA, failure) < _DETECTED * epsilon:
-        count = math.ceil(1.1 * count)
-    return count
+def summarize(rows: Sequence[Row]) -> str:
+    """Write how many claims held, how many did not, and how sure that is."""
+    verdicts = [row.verdict for row in rows]
+    counts = ", ".join(f"{verdicts.count(each)} {each}" for each in ("held", "violated", "no time"))
+    return (
+        f"{counts}. Rows are violated by bad luck with probability at most {FAILURE:g}, all together. An audit can "
+        "find a violation; that it finds none proves nothing: see proofs/."
+    )
 
 
-def play_canaries(call: Call, epsilon: float, seconds: float, failure: float, noise: Noise | None = None) -> Row:
-    """Bound epsilon by how many canaries are guessed right; each changes one column of the release."""
-    end, others, canaries = time.monotonic() + seconds, call.table(), call.columns
-    first, center = call.release(others, epsilon, noise), others[:, :-1].mean(axis=0)
-    radius = first.parameters.get("radius")
-    lengths = first.reach.columns if radius is None else np.full(canaries, _RADIUS_SHARE * float(radius))
+def to_json(rows: Sequence[Row], version: str) -> str:
+    document = {"format": FORMAT, "dimfree": version, "confidence": 1 - FAILURE, "summary": summarize(rows)}
+    document["rows"] = [asdict(row) for row in rows]
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
-    def play(present: one_run.Mask) -> Floats:
-        table = np.column_stack([np.diag(lengths)[present], np.zeros(int(present.sum()))])
-        found = call.release(np.vstack([others, table]), epsilon, noise)
-        return np.full(canaries, np.nan) if found.refused else found.mean - center
 
-    begun = time.monotonic()
-    play(np.ones(canaries, dtype=np.bool_))
-    cost = time.monotonic() - begun
-    releases = int(max(1, min(_MAX_RELEASES, (end - time.monotonic()) / cost)))
-    share = min(0.4, max(0.08, 0.2 / epsilon))  # fewer guesses where each shows more
-    game = one_run.Game(canaries, 2 * round(share * canaries / 2), releases)
-    claim = str(call), ONE_RUN, epsilon, DELTA
-    if releases < one_run.fewest_releases(game, _DETECTED * epsilon, DELTA, failure):
-        return Row(*claim, verdict="no time")
-    correct = one_run.count_right(play, game, SystemNoise() if noise is None else noise)
-    found = one_run.epsilon_at_least(correct, game, DELTA, failure)
-    return Row(*claim, found, canaries, releases, verdict(found > epsilon), f"{correct} of {game.most} guesses right")
+def to_html(rows: Sequence[Row], version: str) -> str:
+    """Write one page that needs nothing else."""
+    body = "\n".join(_html_row(row.cells(), "td", row.verdict.replace(" ", "-")) for row in rows)
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>dimfree audit</title>'
+        f"<style>{_STYLE}</style></head><body>\n<h1>dimfree {html.escape(version)}: audit</h1>\n"
+        f"<p>{html.escape(summarize(rows))}</p>\n<table>{_html_row(COLUMNS, 'th')}\n{body}\n</table>\n</body></html>\n"
+    )
+
+
+def _html_row(texts: Sequence[str], tag: str, style: str = "") -> str:
+    return f'<tr class="{style}">' + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) + "</tr>"
+
+
+def to_markdown(rows: Sequence[Row], version: str) -> str:
+    lines = [COLUMNS, ("---",) * len(COLUMNS), *(row.cells() for row in rows)]
+    table = "\n".join("| " + " | ".join(each.replace("|", "\\|") for each in line) + " |" for line in lines)
+    return f"# dimfree {version}: audit\n\n{summarize(rows)}\n\n{table}\n"
+
+
+WRITERS = {".json": to_json, ".html": to_html, ".md": to_markdown}

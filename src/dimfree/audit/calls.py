@@ -49,7 +49,6 @@ class Call:
     relation: Neighbours = Neighbours.ADD_REMOVE
     columns: int = 2
     door: Callable[..., Any] = release_mean
-    draws_coins: bool = False  # for the positions of the records, so that their order matters
 
     def __str__(self) -> str:
         return f"{self.name}, {self.relation}"
@@ -64,8 +63,8 @@ class Call:
         else:
             given["neighbours"] = self.relation.value
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", WeakGuaranteeWarning)
-            warnings.simplefilter("ignore", RefusalWarning)
+            for expected in (WeakGuaranteeWarning, RefusalWarning):
+                warnings.simplefilter("ignore", expected)
             return self.door(store(table[:, :-1]), **given)
 
     def table(self, size: int | None = None) -> Floats:
@@ -94,15 +93,10 @@ def calls(epsilon: float) -> list[Call]:
         ("per column", unknown, relative),
         ("missing entries", unknown, {"on_missing": "column"}),
     ]
-    wide: dict[str, Any] = {
-        "size": unknown // 2,
-        "given": {**total, "options": often},
-        "columns": 60,
-        "draws_coins": True,
-    }
+    wide = {**total, "options": often}
     return [
         *(Call(name, size, given, relation) for name, size, given in both for relation in Neighbours),
-        *(Call("many columns", relation=relation, **wide) for relation in Neighbours),
+        *(Call("many columns", unknown // 2, wide, relation, 60) for relation in Neighbours),
         Call("known covariance, unknown factor", unknown, factor),
         Call("invalid rows", many, {**known, "on_missing": "drop"}, Neighbours.REPLACE_ONE),
         Call("group means", 2 * unknown, {**relative, "keys": GROUPS}, door=release_means),
@@ -112,29 +106,23 @@ def calls(epsilon: float) -> list[Call]:
     ]
 
 
-def canary_calls(epsilon: float, columns: int = 100) -> list[Call]:
-    """Calls with one column for each canary."""
-    size, options = math.ceil(400 + 400 / epsilon), Options(failure_probability=0.02)
-    return [
-        Call("known covariance", size, {"covariance": np.ones(columns), "options": options}, columns=columns),
-        Call("no prior knowledge", size, {"objective": "total", "options": options}, columns=columns),
-        Call("per column", size, {"objective": "relative"}, columns=columns),
-    ]
-
-
 def pairs(call: Call) -> Iterator[Pair]:
     """Yield neighboring tables, the strongest first: attacks that have little time try only these."""
     others, added = call.table(call.size - 1), call.relation is Neighbours.ADD_REMOVE
+
+    def join(table: Floats, row: Floats) -> Floats:
+        return np.vstack([table, [*row, GROUPS[0]]])
+
     found = _odd_records(call.columns, missing="on_missing" in call.given)
     for name, (record, other) in found.items():
-        yield Pair(name, _with(others, record), others if added else _with(others, other))
+        yield Pair(name, join(others, record), others if added else join(others, other))
     equal = others * ([0.0] * call.columns + [1.0])
     record, other = found["far"]
-    yield Pair("far from equal records", _with(equal, record), equal if added else _with(equal, other))
+    yield Pair("far from equal records", join(equal, record), equal if added else join(equal, other))
     for share in _LONELY_SHARES:
         lonely, base = math.ceil(share * call.size), others.copy()
         base[:lonely, 0] = 100.0 * NEAR * np.arange(1, lonely + 1)
-        yield Pair(f"{lonely} lonely records", _with(base, other), base if added else _with(base, 0 * other))
+        yield Pair(f"{lonely} lonely records", join(base, other), base if added else join(base, 0 * other))
     for size in _RARE_SIZES if call.given.get("keys") == "private" else ():
         base = others.copy()
         base[:size, -1] = RARE
@@ -151,10 +139,6 @@ def _odd_records(columns: int, *, missing: bool) -> dict[str, tuple[Floats, Floa
         found["missing row"] = np.nan * every, FAR * first
         found["missing entry"] = np.where(first == 1, np.nan, FAR), FAR * every
     return found
-
-
-def _with(others: Floats, record: Floats) -> Floats:
-    return np.vstack([others, [*record, GROUPS[0]]])
 
 
 def released_numbers(outcome: Release | Means) -> Floats:

@@ -67,14 +67,12 @@ def judge(topic: str, check: str, fine: bool, found: str, remedy: str) -> Findin
 
 def checkup() -> Iterator[Finding]:
     """Yield every finding; a healthy machine is called bad with probability at most FALSE_ALARM."""
-    yield from check_installation()
-    yield from check_floats()
-    yield from check_entropy()
-    yield from check_samplers()
+    for check in (check_installation, check_floats, check_entropy, check_samplers):
+        yield from check()
 
 
 def is_healthy(findings: list[Finding]) -> bool:
-    """Return whether nothing is bad; what is optional may be missing."""
+    """Return whether nothing is bad."""
     return all(finding.verdict != "bad" for finding in findings)
 
 
@@ -203,8 +201,7 @@ def _holds_everywhere(holds: Callable[[Number], bool]) -> bool:
             answers.extend((holds(float), holds(lambda x: np.full(67, x))))
 
     answer()
-    thread = Thread(target=answer)
-    thread.start()
+    (thread := Thread(target=answer)).start()
     thread.join()
     return len(answers) == 4 and all(answers)
 
@@ -218,7 +215,7 @@ def _load() -> tuple[list[str], list[str]]:
             importlib.import_module(name)
             loaded.add(package)
         except ModuleNotFoundError:
-            continue
+            pass
         except Exception as error:  # noqa: BLE001 - builds that do not fit fail in many ways
             broken.add(f"{package} fails to import ({type(error).__name__})")
     return sorted(loaded), sorted(broken)
@@ -282,9 +279,7 @@ def frequency_fits(successes: int, trials: int, probability: float, false_alarm:
 
 def _is_ready() -> bool:
     """Return whether the operating system has gathered enough entropy since it started."""
-    if not hasattr(os, "getrandom"):
-        return True  # elsewhere urandom waits
     try:
-        return len(os.getrandom(16, os.GRND_NONBLOCK)) == 16
+        return not hasattr(os, "getrandom") or len(os.getrandom(16, os.GRND_NONBLOCK)) == 16  # elsewhere urandom waits
     except OSError:
         return False

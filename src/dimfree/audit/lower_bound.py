@@ -181,20 +181,16 @@ def _promising(
     name: str, score: Score, tame: Tame, one: Floats, other: Floats, delta: float
 ) -> list[tuple[float, Contest]]:
     """(what it promises, the contest) for the best threshold from above and the best from below."""
-    high, low = np.sort(score(one)), np.sort(score(other))
+    high, low, none = np.sort(score(one)), np.sort(score(other)), np.zeros(0)
     pooled, shares = np.concatenate([high, low]), np.geomspace(0.5, 1 / (len(one) + len(other)), _TAILS)
     above, below = np.quantile(pooled, 1 - shares), np.quantile(pooled, shares)
     above, below = above - _OUTWARD * (1 + abs(above)), below + _OUTWARD * (1 + abs(below))  # clear of frequent outputs
     upper = _promise(_seen(high, low, above, above=True), delta)
     lower = _promise(_seen(low, high, below, above=False), delta)
-    best, second, none = int(np.argmax(upper)), int(np.argmax(lower)), np.zeros(0)
-
-    def whole(rows: Floats) -> Floats:
-        return score(tame(rows))
-
+    best, second = int(np.argmax(upper)), int(np.argmax(lower))
     return [
-        (float(upper[best]), Contest(name, whole, above[best : best + 1], none)),
-        (float(lower[second]), Contest(name, whole, none, below[second : second + 1])),
+        (float(upper[best]), Contest(name, lambda rows: score(tame(rows)), above[best : best + 1], none)),
+        (float(lower[second]), Contest(name, lambda rows: score(tame(rows)), none, below[second : second + 1])),
     ]
 
 
@@ -209,23 +205,15 @@ def _promise(seen: Iterator[Counts], delta: float) -> Floats:
 
 
 def candidates(one: Floats, other: Floats) -> list[tuple[str, Score]]:
-    """The best single feature, its distance from the middle, and a classifier's log-odds."""
-    scores = _single_features(one, other)
-    if (odds := _classifier(one, other)) is not None:
-        scores.append(("classifier", odds))
-    return scores
-
-
-def _single_features(one: Floats, other: Floats) -> list[tuple[str, Score]]:
-    """Of all features the one that tells most, as it is and as its distance from the middle."""
-    plain = _separation(one, other)
-    folded = _separation(np.abs(one), np.abs(other))
+    """The single feature that separates best, the same of distances from the middle, and a classifier's log-odds."""
+    plain, folded = _separation(one, other), _separation(np.abs(one), np.abs(other))
     best, second = int(np.argmax(np.abs(plain))), int(np.argmax(np.abs(folded)))
     sign, other_sign = np.sign(plain[best]) or 1.0, np.sign(folded[second]) or 1.0
-    return [
+    scores: list[tuple[str, Score]] = [
         ("one feature", lambda rows: sign * rows[:, best]),
         ("distance from the middle", lambda rows: other_sign * np.abs(rows[:, second])),
     ]
+    return [*scores, ("classifier", _classifier(one, other))] if min(len(one), len(other)) >= 2 else scores
 
 
 def _separation(one: Floats, other: Floats) -> Floats:
@@ -235,12 +223,14 @@ def _separation(one: Floats, other: Floats) -> Floats:
     return np.where(spread > 0, gap / np.where(spread > 0, spread, 1.0), np.sign(gap) * 1e6)
 
 
-def _classifier(one: Floats, other: Floats) -> Score | None:
-    """Log-odds of a logistic regression on features and their squares: the privacy loss itself for two Gaussians."""
+def _classifier(one: Floats, other: Floats) -> Score:
+    """Log-odds of a logistic regression on features and their squares: the privacy loss itself for two Gaussians.
+
+    Summed row by row: a matrix product rounds by the size of the batch, and an output that both tables give often, a
+    refusal say, would lie on either side of a threshold.
+    """
     from sklearn.linear_model import LogisticRegression
 
-    if min(len(one), len(other)) < 2:
-        return None
     one, other = one[:_CLASSIFIED], other[:_CLASSIFIED]
     labels = np.repeat([1, 0], [len(one), len(other)])
 
@@ -248,10 +238,4 @@ def _classifier(one: Floats, other: Floats) -> Score | None:
         return np.hstack([rows, rows**2])
 
     model = LogisticRegression(C=1.0, max_iter=200).fit(squared(np.vstack([one, other])), labels)
-    return lambda rows: _along(squared(rows), model.coef_[0])
-
-
-def _along(rows: Floats, direction: Floats) -> Floats:
-    """A row at a time: a matrix product rounds by the size of the batch, and an output that both tables give often, a
-    refusal say, would lie on either side of a threshold."""
-    return np.asarray((rows * direction).sum(axis=1))
+    return lambda rows: np.asarray((squared(rows) * model.coef_[0]).sum(axis=1))

@@ -54,12 +54,12 @@ def doctor(asked: Any) -> None:
 
 @takes(
     "call epsilon budget jobs report names force",
-    call=Argument("", "Only checks with this in the name; --list shows the names.", str),
+    call=Argument("", "Only calls with this in the name; --list shows the names.", str),
     epsilon=Argument(1.0, "The epsilon that the attacked calls claim, from 0.1 to 10.", float),
-    budget=Argument(600, "Time for attacks; invariants take a minute.", float, metavar="SECONDS"),
-    jobs=Argument(1, "Processes that share the checks.", int),
+    budget=Argument(600, "Time for the attacks.", float, metavar="SECONDS"),
+    jobs=Argument(1, "Processes that share the attacks.", int),
     report=Argument(None, "Also write the table to a .html, .json or .md file.", Path | None),
-    names=flag("Print the names of all checks and exit.", name="--list"),
+    names=flag("Print the names of all calls and exit.", name="--list"),
     force=FORCE,
 )
 def audit(asked: Any) -> None:
@@ -67,10 +67,8 @@ def audit(asked: Any) -> None:
 
     No data are read: the tables are worst cases made up by the audit. The
     public calls release on neighboring tables with the real noise; samples
-    and canaries bound epsilon from below. Invariants are charges that cover
-    the noise, releases that depend on neither order nor storage, and texts
-    that show no record. More time finds more; "no time" means that a check
-    had too little to find anything.
+    bound epsilon from below. More time finds more; "no time" means that an
+    attack had too little to find anything.
 
     Example: half an hour, everything, with a report to keep.
 
@@ -84,14 +82,15 @@ def audit(asked: Any) -> None:
     """
     from dimfree import __version__
     from dimfree._validate import check_between, check_count, check_positive
-    from dimfree.audit.run import COLUMNS, WRITERS, cells, checks, summarize
-    from dimfree.audit.run import audit as rows_of
+    from dimfree.audit.attack import COLUMNS, WRITERS, summarize
+    from dimfree.audit.attack import audit as rows_of
+    from dimfree.audit.calls import calls
     from dimfree.cli.progress import working
     from dimfree.errors import InvalidParameter
     from dimfree.results.writing import check_target, write_file
 
     epsilon = check_between("epsilon", asked.epsilon, 0.1, 10)
-    known = dict.fromkeys(check.name for check in checks(epsilon))
+    known = list(map(str, calls(epsilon)))
     if asked.names:
         typer.echo("\n".join(known))
         return
@@ -103,8 +102,8 @@ def audit(asked: Any) -> None:
         raise InvalidParameter(f"Expected call={asked.call!r} to be part of a name: see dimfree audit --list.")
     with working("auditing") as bar:
         rows = list(rows_of(asked.budget, epsilon, part=asked.call, jobs=asked.jobs, report=bar.stage))
-    table = _table(COLUMNS, ((row.verdict, cells(row)) for row in rows), "Audit", other="dim")
-    _show(table, ["\t".join(line) for line in (COLUMNS, *map(cells, rows))], summarize(rows))
+    table = _table(COLUMNS, ((row.verdict, row.cells()) for row in rows), "Audit", other="dim")
+    _show(table, ["\t".join(line) for line in (COLUMNS, *(row.cells() for row in rows))], summarize(rows))
     if asked.report is not None:
         write_file(asked.report, WRITERS[asked.report.suffix.lower()](rows, __version__), force=asked.force)
     if any(row.verdict == "violated" for row in rows):
