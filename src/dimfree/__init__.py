@@ -32,36 +32,16 @@ if TYPE_CHECKING:
     from dimfree.accounting.budget import Neighbours as Neighbours
     from dimfree.accounting.guarantee import Guarantee as Guarantee
     from dimfree.data.read import read_table as read_table
-    from dimfree.errors import (
-        BudgetExceeded as BudgetExceeded,
-    )
-    from dimfree.errors import (
-        DimfreeError as DimfreeError,
-    )
-    from dimfree.errors import (
-        InstallationError as InstallationError,
-    )
-    from dimfree.errors import (
-        InvalidFile as InvalidFile,
-    )
-    from dimfree.errors import (
-        InvalidParameter as InvalidParameter,
-    )
-    from dimfree.errors import (
-        InvalidRecords as InvalidRecords,
-    )
-    from dimfree.errors import (
-        LostWorkers as LostWorkers,
-    )
-    from dimfree.errors import (
-        NoiseMisuse as NoiseMisuse,
-    )
-    from dimfree.errors import (
-        OutOfMemory as OutOfMemory,
-    )
-    from dimfree.errors import (
-        RefusedRelease as RefusedRelease,
-    )
+    from dimfree.errors import BudgetExceeded as BudgetExceeded
+    from dimfree.errors import DimfreeError as DimfreeError
+    from dimfree.errors import InstallationError as InstallationError
+    from dimfree.errors import InvalidFile as InvalidFile
+    from dimfree.errors import InvalidParameter as InvalidParameter
+    from dimfree.errors import InvalidRecords as InvalidRecords
+    from dimfree.errors import LostWorkers as LostWorkers
+    from dimfree.errors import NoiseMisuse as NoiseMisuse
+    from dimfree.errors import OutOfMemory as OutOfMemory
+    from dimfree.errors import RefusedRelease as RefusedRelease
     from dimfree.interop.mean import PrivateMean as PrivateMean
     from dimfree.interop.scaler import PrivateStandardScaler as PrivateStandardScaler
     from dimfree.ledger.ledger import Ledger as Ledger

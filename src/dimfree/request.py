@@ -21,13 +21,7 @@ from dimfree._validate import (
     quoted,
     reject_shape,
 )
-from dimfree.accounting.budget import (
-    SMALLEST_DELTA,
-    SMALLEST_EPSILON,
-    Budget,
-    Neighbours,
-    warn_of_weak_guarantee,
-)
+from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours, warn_of_weak_guarantee
 from dimfree.accounting.events import has_fine_noise
 from dimfree.arguments import ARGUMENTS, MEAN, REQUIRED
 from dimfree.bases import check_basis
@@ -71,12 +65,7 @@ class Request:
     options: Options
 
     @classmethod
-    def checked(
-        cls,
-        *,
-        options: Options,
-        **given: Any,
-    ) -> "Request":
+    def checked(cls, *, options: Options, **given: Any) -> "Request":
         """A request of arguments of `release_mean`, each usable as far as the width of the table does not decide it.
 
         Raises InvalidParameter. No table is opened here; `Beliefs.of` checks what the width decides. What is left out

@@ -106,10 +106,7 @@ def test_a_call_that_raises_is_a_violation(monkeypatch):
 
 
 def test_reports_hold_every_row():
-    rows = [
-        Row("a|b", 1.0, 0.01, 0.4, 3, 100, "held", "far <1>"),
-        Row("c", 1.0, 0.01, 2.0, 3, 100, "violated", "far"),
-    ]
+    rows = [Row("a|b", 1.0, 0.01, 0.4, 3, 100, "held", "far <1>"), Row("c", 1.0, 0.01, 2.0, 3, 100, "violated", "far")]
     assert summarize(rows).startswith("1 held, 1 violated, 0 no time.")
     assert [row["call"] for row in json.loads(WRITERS[".json"](rows, "0"))["rows"]] == ["a|b", "c"]
     assert "far &lt;1&gt;" in WRITERS[".html"](rows, "0")

@@ -127,13 +127,7 @@ def test_every_option_reaches_the_release(folder, fake_release):
         "delta": 1e-6,
         "objective": "total",
         "neighbours": "replace-one",
-        "options": Options(
-            scale="learn",
-            tails="gaussian",
-            outliers=0.1,
-            window=(0.5, 1e3),
-            failure_probability=0.2,
-        ),
+        "options": Options(scale="learn", tails="gaussian", outliers=0.1, window=(0.5, 1e3), failure_probability=0.2),
         "on_missing": "drop",
         "unit": None,
         "unit_rows": None,
@@ -354,11 +348,7 @@ def test_real_bad_input(folder):
     X[5] = np.nan
     np.save("data.npy", X)
     assert "on_missing" in sentence_of()
-    for option, value in (
-        ("--tails", "long"),
-        ("--neighbours", "none"),
-        ("--on-missing", "neutral"),
-    ):
+    for option, value in (("--tails", "long"), ("--neighbours", "none"), ("--on-missing", "neutral")):
         assert repr(value) in sentence_of(option, value)
 
 

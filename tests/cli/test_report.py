@@ -167,7 +167,11 @@ def test_a_purpose_needs_no_ledger_and_a_data_set_does():
 
 def test_a_registry_entry_is_checked_before_the_page_is_written():
     Path("release.json").write_text(released([1.0, 2.0]).to_json(), encoding="utf-8")
-    for words, said in ((["--registry", "page.html"], "ending"), (["--registry", "release.json"], "already exists")):
-        assert said in run("report", "release.json", "page.html", *words, expect=2).stderr
+    for registry, said in (
+        ("page.html", "differ from PAGE"),
+        ("release.json", "differ from RECORD"),
+        ("a.x", "ending"),
+    ):
+        assert said in run("report", "release.json", "page.html", "--registry", registry, expect=2).stderr
     assert "--dataset" in run("report", "release.json", "page.html", "--ledger", "study.db", expect=2).stderr
     assert not Path("page.html").exists()

@@ -14,7 +14,7 @@ from dimfree.accounting.calibrate import calibrate_bounded
 from dimfree.accounting.events import Costs, OnlyGaussian, Tested
 from dimfree.accounting.sharing import gaussian_opening, opening
 from dimfree.ledger import spending, store
-from dimfree.ledger.chain import DEBIT, Entry
+from dimfree.ledger.entries import DEBIT, Entry
 from dimfree.ledger.filter import SHARES, Account
 from dimfree.ledger.ledger import datasets_in
 from dimfree.ledger.remaining import largest_next

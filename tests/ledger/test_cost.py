@@ -8,8 +8,7 @@ import pytest
 from dimfree import Ledger
 from dimfree.accounting.budget import Budget
 from dimfree.ledger import store
-from dimfree.ledger.chain import DEBIT, Entry
-from dimfree.ledger.entries import debit_to_dict, to_text
+from dimfree.ledger.entries import DEBIT, Entry, debit_to_dict, to_text
 from dimfree.ledger.spending import Charge
 
 TOTAL = {"epsilon": 10.0, "delta": 1e-3}

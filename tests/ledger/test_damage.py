@@ -16,9 +16,9 @@ from dimfree import InvalidFile, Ledger
 from dimfree.accounting.budget import Budget
 from dimfree.cli import app
 from dimfree.errors import DimfreeError
-from dimfree.ledger import chain, store
-from dimfree.ledger.chain import DEBIT, GENESIS, OPENED, Entry
-from dimfree.ledger.entries import debit_of, shown_rows, to_text
+from dimfree.ledger import entries as chain
+from dimfree.ledger import store
+from dimfree.ledger.entries import DEBIT, GENESIS, OPENED, Entry, debit_of, shown_rows, to_text
 from dimfree.ledger.filter import Account
 from dimfree.ledger.ledger import verified
 

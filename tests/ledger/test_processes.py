@@ -14,7 +14,7 @@ import pytest
 
 from dimfree import BudgetExceeded, InvalidFile, Ledger
 from dimfree.ledger import store
-from dimfree.ledger.chain import DEBIT
+from dimfree.ledger.entries import DEBIT
 
 FORK = multiprocessing.get_context("fork")
 WORKERS, DEBITS = 8, 50
@@ -87,7 +87,7 @@ def test_a_twin_that_reads_before_it_locks_overspends(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     ledger = Ledger(path, "d", epsilon=1.0, delta=1e-6)
     with store.reading(path, 1) as transaction:
-        stale = transaction.ends("d").last
+        stale = transaction.ends("d")[2]
     ledger.debit(0.9, 1e-7)
     with pytest.raises(InvalidFile, match="never changed"), store.writing(path, 1) as transaction:
         transaction.append(store.Entry.following(stale, "d", "today", DEBIT, {"epsilon": 0.9}, "{}"))

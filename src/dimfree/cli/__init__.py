@@ -36,32 +36,25 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         course = Course()
         try:
             with begun(course):
-                command(*args, **kwargs)
+                return command(*args, **kwargs)
         except typer.Exit:
             raise
         except DimfreeError as error:
-            _leave(course.failed(str(error)), UNWRITTEN if isinstance(error, Rescued) else BAD_INPUT)
+            sentence, code = course.failed(str(error)), UNWRITTEN if isinstance(error, Rescued) else BAD_INPUT
         except KeyboardInterrupt as error:
-            _leave(course.interrupted(), getattr(error, "code", INTERRUPTED))
-        except Exception as error:  # noqa: BLE001 - a mistake of ours; even then the data stay inside
-            _leave_mistake(error, course)
+            sentence, code = course.interrupted(), getattr(error, "code", INTERRUPTED)
+        except Exception as error:
+            if os.environ.get("DIMFREE_TRACEBACK"):
+                raise
+            hidden = (
+                f"A mistake in dimfree ({type(error).__name__}); details are hidden because they may quote records: "
+                "set DIMFREE_TRACEBACK=1 to see them, and report them without the data."
+            )
+            sentence, code = course.failed(hidden), MISTAKE
+        typer.echo(sentence, err=True)
+        raise typer.Exit(code)
 
     return run
-
-
-def _leave(sentence: str, code: int) -> None:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(code) from None
-
-
-def _leave_mistake(error: Exception, course: Course) -> None:
-    if os.environ.get("DIMFREE_TRACEBACK"):
-        raise error
-    sentence = (
-        f"A mistake in dimfree ({type(error).__name__}); details are hidden because they may quote records: "
-        "set DIMFREE_TRACEBACK=1 to see them, and report them without the data."
-    )
-    _leave(course.failed(sentence), MISTAKE)
 
 
 app = typer.Typer(

@@ -72,16 +72,16 @@ def current() -> Course:
 @contextmanager
 def begun(course: Course) -> Iterator[None]:
     """A command; Ctrl-C, SIGTERM and SIGHUP stop it in the same way."""
+
+    def stop(number: int, _: FrameType | None) -> None:
+        raise Stopped(number)
+
     before = _course.set(course)
     try:
-        with _handled(_stop):
+        with _handled(stop):
             yield
     finally:
         _course.reset(before)
-
-
-def _stop(number: int, _: FrameType | None) -> None:
-    raise Stopped(number)
 
 
 @contextmanager

@@ -1,20 +1,21 @@
 """`dimfree doctor`: check this installation. `dimfree audit`: attack the public calls. No data are read."""
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from dimfree import __version__
 from dimfree.arguments import Argument
 from dimfree.cli.options import FORCE, JSON, flag, takes
+from dimfree.cli.output import check_outputs, draw_table, show_product
+from dimfree.cli.progress import working
+from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
-if TYPE_CHECKING:
-    from dimfree.audit.doctor import Finding
 
 FOUND = 1  # the exit code: something is bad, or a claim is violated
-_STYLES = {"fine": "green", "missing": "yellow", "bad": "bold red", "violated": "bold red", "held": ""}
+_STYLES = {"fine": "green", "missing": "yellow", "bad": "bold red", "violated": "bold red", "no time": "dim"}
 
 
 @takes("json", json=JSON)
@@ -37,17 +38,15 @@ def doctor(asked: Any) -> None:
 
     Exit code 0: fit for release. 1: something is bad.
     """
-    from dimfree import __version__
     from dimfree.audit.doctor import checkup, is_healthy, summarize, to_json
-    from dimfree.cli.progress import working
 
     with working("checking …"):
         findings = list(checkup())
     if asked.json:
         typer.echo(to_json(findings, __version__), nl=False)
     else:
-        lines = ["\t".join((f.verdict, f.topic, f.check, f.found, f.remedy)).rstrip() for f in findings]
-        _show(_checkup(findings), lines, summarize(findings))
+        rows = [(f.verdict, f.topic, f.check, f.found, f.remedy) for f in findings]
+        _show("Checkup", ("", "topic", "what", "found", "remedy"), rows, 0, rows, summarize(findings))
     if not is_healthy(findings):
         raise typer.Exit(FOUND)
 
@@ -80,59 +79,33 @@ def audit(asked: Any) -> None:
 
     Exit code 0: nothing found. 1: a claim is violated. 2: bad input.
     """
-    from dimfree import __version__
     from dimfree._validate import check_between, check_count, check_positive
-    from dimfree.audit.attack import COLUMNS, WRITERS, summarize
-    from dimfree.audit.attack import audit as rows_of
+    from dimfree.audit import attack
     from dimfree.audit.calls import calls
-    from dimfree.cli.progress import working
-    from dimfree.errors import InvalidParameter
-    from dimfree.results.writing import check_target, write_file
+    from dimfree.results.writing import write_file
 
-    epsilon = check_between("epsilon", asked.epsilon, 0.1, 10)
-    known = list(map(str, calls(epsilon)))
+    known = list(map(str, calls(check_between("epsilon", asked.epsilon, 0.1, 10))))
     if asked.names:
         typer.echo("\n".join(known))
         return
     check_positive("budget", asked.budget)
     check_count("jobs", asked.jobs)
-    if asked.report is not None:
-        check_target(asked.report, force=asked.force, endings=tuple(WRITERS))
+    check_outputs({"--report": (asked.report, tuple(attack.WRITERS))}, {}, force=asked.force)
     if not any(asked.call in name for name in known):
         raise InvalidParameter(f"Expected call={asked.call!r} to be part of a name: see dimfree audit --list.")
     with working("auditing") as bar:
-        rows = list(rows_of(asked.budget, epsilon, part=asked.call, jobs=asked.jobs, report=bar.stage))
-    table = _table(COLUMNS, ((row.verdict, row.cells()) for row in rows), "Audit", other="dim")
-    _show(table, ["\t".join(line) for line in (COLUMNS, *(row.cells() for row in rows))], summarize(rows))
+        rows = list(attack.audit(asked.budget, asked.epsilon, part=asked.call, jobs=asked.jobs, report=bar.stage))
+    cells, header = [row.cells() for row in rows], attack.COLUMNS
+    _show("Audit", header, cells, header.index("verdict"), [header, *cells], attack.summarize(rows))
     if asked.report is not None:
-        write_file(asked.report, WRITERS[asked.report.suffix.lower()](rows, __version__), force=asked.force)
+        write_file(asked.report, attack.WRITERS[asked.report.suffix.lower()](rows, __version__), force=asked.force)
     if any(row.verdict == "violated" for row in rows):
         raise typer.Exit(FOUND)
 
 
-def _show(table: Any, lines: Sequence[str], summary: str) -> None:
-    """Print the table to stdout, drawn on a terminal, and the summary to stderr."""
+def _show(title: str, header: Any, rows: Any, verdict: int, lines: Any, summary: str) -> None:
+    """Print the table to stdout, each row in the style of its verdict, and the summary to stderr."""
     from rich.console import Console
 
-    console = Console()
-    if console.is_terminal:
-        console.print(table)
-    else:
-        typer.echo("\n".join(lines))
+    show_product(lambda: draw_table(title, ((_STYLES.get(row[verdict], ""), row) for row in rows), header), lines)
     Console(stderr=True).print(summary, highlight=False, markup=False)
-
-
-def _table(header: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]], title: str, other: str) -> Any:
-    """Draw rows of text in the style of their verdicts."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*header, title=title, title_justify="left")
-    for verdict, texts in rows:
-        table.add_row(*map(Text, texts), style=_STYLES.get(verdict, other))
-    return table
-
-
-def _checkup(findings: "Sequence[Finding]") -> Any:
-    rows = ((f.verdict, (f.verdict, f.topic, f.check, f.found, f.remedy)) for f in findings)
-    return _table(("", "topic", "what", "found", "remedy"), rows, "Checkup", other="")

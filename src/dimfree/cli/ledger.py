@@ -4,22 +4,20 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+import dimfree
 from dimfree.arguments import REQUIRED, Argument
 from dimfree.cli.course import current, undivided
 from dimfree.cli.options import FORCE, JSON, takes
+from dimfree.cli.output import check_outputs
 from dimfree.errors import InvalidFile, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
-if TYPE_CHECKING:
-    from dimfree.ledger.chain import Entry
-    from dimfree.ledger.ledger import Ledger
 
 WRONG = 1  # the exit code of a ledger that is damaged or was changed
 
@@ -53,14 +51,13 @@ def create(asked: Any) -> None:
     the people who release can write. It must have one name: no hard links, and
     in a container mount the folder that holds it, not the file.
     """
-    from dimfree.accounting.budget import Neighbours
-    from dimfree.ledger.ledger import Ledger, datasets_in
+    from dimfree.ledger.ledger import datasets_in
 
-    path, dataset, relation = asked.ledger, asked.dataset, Neighbours.parse(asked.neighbours)
+    path, dataset, relation = asked.ledger, asked.dataset, dimfree.Neighbours.parse(asked.neighbours)
     if path.exists() and path.stat().st_size and dataset in datasets_in(path):
         raise InvalidParameter(f"There is a ledger of dataset={dataset!r} already, and a total never changes.")
     total = {"epsilon": asked.epsilon, "delta": asked.delta, "neighbours": relation, "unit": asked.unit}
-    found = Ledger(path, dataset, **total)
+    found = dimfree.Ledger(path, dataset, **total)
     typer.echo(found.statement(), err=True)
     typer.echo(found.head)
 
@@ -82,10 +79,10 @@ def show(asked: Any) -> None:
     total. "interrupted?" marks a charge without a known outcome: the release
     may have crashed, and its charge counts.
     """
-    from dimfree.ledger.ledger import Ledger, datasets_in
+    from dimfree.ledger.ledger import datasets_in
 
     names = [asked.dataset] if asked.dataset else datasets_in(asked.ledger)
-    opened = [Ledger(asked.ledger, name) for name in names]
+    opened = [dimfree.Ledger(asked.ledger, name) for name in names]
     if asked.json:
         typer.echo(json.dumps([_summary(found) for found in opened], indent=2))
         return
@@ -114,7 +111,7 @@ def verify(asked: Any) -> None:
     it anew, or put an old copy in its place: only a head that was kept elsewhere
     tells. Exit code 1: wrong.
     """
-    from dimfree.ledger.ledger import Ledger, verified
+    from dimfree.ledger.ledger import verified
 
     problems = verified(asked.ledger, asked.dataset, asked.head)
     for problem in problems:
@@ -122,7 +119,7 @@ def verify(asked: Any) -> None:
     if problems:
         raise typer.Exit(WRONG)
     typer.echo("Every entry is in its place, and the sums are within the total.", err=True)
-    typer.echo(Ledger(asked.ledger, asked.dataset).head)
+    typer.echo(dimfree.Ledger(asked.ledger, asked.dataset).head)
 
 
 @takes(
@@ -141,24 +138,27 @@ def export(asked: Any) -> None:
 
     Everything in a ledger is public: parameters, promises, prices, days.
     """
-    from dimfree.ledger.ledger import Ledger
-    from dimfree.results.tables import STDOUT
-    from dimfree.results.writing import check_target, write_file
+    from dimfree.results.tables import no_formula
+    from dimfree.results.writing import write_file
 
-    out = asked.out
-    if out != STDOUT:
-        check_target(out, force=asked.force, endings=(".json", ".csv"))
-        if Path(out).resolve() == asked.ledger.resolve():
-            raise InvalidParameter(f"Expected --out={out!r} to differ from LEDGER.")
-    entries = Ledger(asked.ledger, asked.dataset).entries()
-    text = _csv(entries) if out.lower().endswith(".csv") else _json(entries)
-    if out == STDOUT:
-        sys.stdout.write(text)
+    out = None if asked.out == "-" else Path(asked.out)
+    check_outputs({"--out": (out, (".json", ".csv"))}, {"LEDGER": asked.ledger}, force=asked.force)
+    entries, text = dimfree.Ledger(asked.ledger, asked.dataset).entries(), io.StringIO()
+    if out is not None and out.suffix.lower() == ".csv":
+        rows = [{**vars(entry), "dataset": no_formula(entry.dataset)} for entry in entries]
+        writer = csv.DictWriter(text, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
     else:
-        write_file(out, text, force=asked.force)
+        parsed = [{**vars(entry), "body": entry.content, "sums": json.loads(entry.sums)} for entry in entries]
+        text.write(json.dumps(parsed, indent=1) + "\n")
+    if out is None:
+        sys.stdout.write(text.getvalue())
+    else:
+        write_file(out, text.getvalue(), force=asked.force)
 
 
-def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> "Ledger | None":
+def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> "dimfree.Ledger | None":
     """The ledger that `dimfree mean` charges; None where none was named. Opened before any table is read.
 
     A data set without its ledger is an error, and no word for the page: whoever forgot --ledger would spend uncharged.
@@ -184,12 +184,7 @@ def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> 
     return ReportingLedger(path, dataset, purpose=purpose or "")
 
 
-def ledger_words(found: "Ledger | None") -> dict[str, str | None]:
-    """What a report says at its top of a release that was charged to a ledger."""
-    return {} if found is None else {"dataset": found.dataset, "purpose": found.purpose or None}
-
-
-def ledger_rows(found: "Ledger | None") -> Iterator[tuple[str, str]]:
+def ledger_rows(found: "dimfree.Ledger | None") -> Iterator[tuple[str, str]]:
     """The remaining budget, for a card; the release is done, so trouble with the file is shown, and loses nothing."""
     if found is None:
         return
@@ -201,7 +196,7 @@ def ledger_rows(found: "Ledger | None") -> Iterator[tuple[str, str]]:
         yield "ledger", f"It cannot be read ({type(error).__name__})."
 
 
-def _summary(found: "Ledger") -> dict[str, Any]:
+def _summary(found: "dimfree.Ledger") -> dict[str, Any]:
     status = found.status()
     following = status.next_budget
     return {
@@ -217,7 +212,7 @@ def _summary(found: "Ledger") -> dict[str, Any]:
     }
 
 
-def _print_table(found: "Ledger") -> None:
+def _print_table(found: "dimfree.Ledger") -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -227,21 +222,3 @@ def _print_table(found: "Ledger") -> None:
     for row in shown_rows(found.entries()):
         table.add_row(*row)
     Console(markup=False, highlight=False).print(table)
-
-
-def _json(entries: "Sequence[Entry]") -> str:
-    rows = [{**vars(entry), "body": entry.content, "sums": json.loads(entry.sums)} for entry in entries]
-    return json.dumps(rows, indent=1) + "\n"
-
-
-def _csv(entries: "Sequence[Entry]") -> str:
-    """Names chosen by people are quoted so that no spreadsheet takes one for a formula."""
-    from dimfree.ledger.chain import Entry
-    from dimfree.results.tables import no_formula
-
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(Entry)])
-    writer.writeheader()
-    for entry in entries:
-        writer.writerow({**vars(entry), "dataset": no_formula(entry.dataset)})
-    return text.getvalue()

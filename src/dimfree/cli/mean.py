@@ -4,25 +4,23 @@ import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+import dimfree
+from dimfree.arguments import ARGUMENTS, MEANS
 from dimfree.cli.course import current
-from dimfree.cli.ledger import ledger_rows, ledger_words, open_ledger
+from dimfree.cli.ledger import ledger_rows, open_ledger
 from dimfree.cli.options import takes
 from dimfree.cli.output import Places, show_card
+from dimfree.cli.progress import working
 from dimfree.cli.reading import Data, basis_file, basis_rows, check_knowledge, confirmed
-from dimfree.cli.report import command_text, page_words
+from dimfree.cli.report import command_text
 from dimfree.errors import InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
-if TYPE_CHECKING:
-    from dimfree.data.people.labels import Key
-    from dimfree.results.grouped import Means
-    from dimfree.results.release import Release
 
 REFUSED = 3  # the exit code
 
@@ -31,6 +29,7 @@ _SHAPES = {
     "each group": "the SD of every column is privately estimated in each group",
     "given": "given",
 }
+_UNCHANGED = ("epsilon", "delta", "objective", "unit_rows", "on_missing")
 
 
 @takes(
@@ -102,54 +101,52 @@ def mean(asked: Any) -> None:
     4: an output could not be written; the budget is spent, and the release
     record is in a file that is named; dimfree report makes the others from it.
     """
-    from dimfree.cli.progress import working
-    from dimfree.options import Options
+    from dimfree.data.people.keys import open_keys
 
     current().spends = True
-    warned = _check_budget(asked)
-    data = Data.of(asked)
+    warned, data = _check_budget(asked), Data.of(asked)
     check_knowledge(asked, data)
-    names = [field.name for field in fields(Options) if hasattr(asked, field.name)]
-    options = Options(**{name: getattr(asked, name) for name in names})
+    named = [field.name for field in fields(dimfree.Options) if hasattr(asked, field.name)]
+    options = dimfree.Options(**{name: getattr(asked, name) for name in named})
     ledger = open_ledger(asked.ledger, asked.dataset, asked.purpose)
-    places, command = Places(asked.out, asked.json, asked.report, asked.force), command_text(asked.context)
-    purpose = asked.purpose if ledger is None else None
-    about: dict[str, Any] = page_words(asked.report, title=asked.title, owner=asked.owner, purpose=purpose)
-    same = ("epsilon", "delta", "objective", "unit_rows", "on_missing")
-    given = {**{name: getattr(asked, name) for name in same}, "options": options, "ledger": ledger}
+    places, about = Places(asked.out, asked.json, asked.report, asked.force), _page_words(asked, ledger)
+    given: dict[str, Any] = {name: getattr(asked, name) for name in _UNCHANGED}
+    given |= {"options": options, "ledger": ledger}
     grouped = asked.group_by is not None or asked.groups is not None or asked.private_groups
     keys = _group_names(asked) if grouped else None
     _check_places(asked, places, grouped)
     with _showing_warnings(warned), working("Reading") as bar, _workers(asked.scheduler) as workers:
-        from dimfree.data.people.keys import open_keys
-
         columns = tuple(name for name in (asked.group_by, asked.unit) if name is not None)
         table = data.read(columns, workers)
         known = data.knowledge(asked, table.records)
         given["unit"] = None if asked.unit is None else open_keys(table.keys[-1], asked.unit, asked.on_missing)
-        with bar.hidden():
-            data.confirm(table)
+        bar.end()
+        data.confirm(table)
+        bar.begin()
         bar.stage("Releasing")
         if grouped:
-            from dimfree.release_groups import release_means
-
             given |= {"covariance": known["covariance"], "groups": table.keys[0], "keys": keys, "tell": bar.steps}
-            found: Release | Means = release_means(table.records, **given)
+            found: dimfree.Release | dimfree.Means = dimfree.release_means(table.records, **given)
             rows, title, released = _group_card(found)
         else:
-            from dimfree.release import release_mean
-
             given |= {**known, "neighbours": asked.neighbours, "device": asked.device}
-            found = release_mean(table.records, **given)
+            found = dimfree.release_mean(table.records, **given)
             released, rows = not found.refused, [*_card(found)]
             rows += basis_rows(known["basis"], table.records, found)
             title = "Released" if released else "Refused"
         if asked.shape_from is not None:
-            rows.append(("public shape", _gain(asked.shape_from, known["shape"])))
+            plain, rotated = f"{known['shape'].gain():.3g}", f"{known['shape'].rotated_gain():.3g}"
+            gains = f"{plain} times less noise than spherical, {rotated} times less than from the variances alone"
+            rows.append(("public shape", f"{asked.shape_from}: {gains}, by public rows left out"))
         spending = list(ledger_rows(ledger))
         bar.stage("Writing")
-        about |= {"command": command, "rules": vars(options), "spending": spending, **ledger_words(ledger)}
-        places.write(found, released, partial(_page, found, about))
+
+        def page() -> str:
+            from dimfree.report.page import report_html
+
+            return report_html(found, **about, rules=vars(options), spending=spending)
+
+        places.write(found, released, page)
     show_card(title, [*rows, *places.rows(released), *spending, *data.rows(table)], found.guarantee.private)
     if not released:
         raise typer.Exit(REFUSED)
@@ -160,10 +157,11 @@ def _check_budget(asked: Any) -> list[str]:
 
     On a terminal the user is asked about it, unless --yes is given.
     """
-    from dimfree.accounting.budget import Budget, weak_guarantee
+    from dimfree.accounting.budget import weak_guarantee
+    from dimfree.data.gpu.device import place_of
     from dimfree.request import check_unit_rows
 
-    Budget(asked.epsilon, asked.delta)
+    dimfree.Budget(asked.epsilon, asked.delta)
     check_unit_rows(asked.unit, asked.unit_rows)
     if asked.unit == "":
         raise InvalidParameter(f"Expected --unit to name a column of {asked.data!r}, got an empty name.")
@@ -172,16 +170,24 @@ def _check_budget(asked: Any) -> list[str]:
         typer.echo(f"Warning: {sentence}", err=True)
     if found and not asked.yes and not confirmed("Release with this guarantee anyway?"):
         raise InvalidParameter("No budget was charged: choose a smaller --epsilon or --delta.")
-    if asked.device is not None:
-        from dimfree.data.gpu.device import place_of
-
-        place_of(asked.device)  # a GPU that is not there is missed before the table is read
+    place_of(asked.device)  # a GPU that is not there is missed before the table is read
     return found
 
 
-def _group_names(asked: Any) -> "tuple[Key, ...] | str":
+def _page_words(asked: Any, ledger: "dimfree.Ledger | None") -> dict[str, Any]:
+    """What the top of the page says; an error if there is no page to write it on."""
+    purpose = asked.purpose if ledger is None else None
+    words = {"title": asked.title, "owner": asked.owner, "purpose": purpose}
+    given = {name: text for name, text in words.items() if text is not None}
+    if given and asked.report is None:
+        more = ", or --ledger FILE and --dataset NAME to write it in the entry" if "purpose" in given else ""
+        raise InvalidParameter(f"Expected --report PAGE with --{' and --'.join(given)}: it is shown there{more}.")
+    charged = {} if ledger is None else {"dataset": ledger.dataset, "purpose": ledger.purpose or None}
+    return {**given, **charged, "command": command_text(asked.context)}
+
+
+def _group_names(asked: Any) -> Any:
     """The public names of the groups, or "private"; arguments that groups do not have are refused."""
-    from dimfree.arguments import ARGUMENTS, MEANS
     from dimfree.data.people.labels import check_group_keys
     from dimfree.data.read_public import read_group_keys
 
@@ -246,20 +252,7 @@ def _workers(scheduler: str | None) -> Any:
     return connected(scheduler)
 
 
-def _page(found: "Release | Means", about: dict[str, Any]) -> str:
-    from dimfree.report.page import report_html
-
-    return report_html(found, **about)
-
-
-def _gain(path: Path, shape: Any) -> str:
-    return (
-        f"{path}: {shape.gain():.3g} times less noise than spherical, {shape.rotated_gain():.3g} times less than from "
-        "the variances alone, by public rows left out"
-    )
-
-
-def _card(release: "Release") -> Iterator[tuple[str, str]]:
+def _card(release: "dimfree.Release") -> Iterator[tuple[str, str]]:
     from dimfree.report.summary import column_rows, gathered
     from dimfree.results.confidence_sets import interval_note
     from dimfree.results.mean_table import delta_warning, noise_line
@@ -294,10 +287,8 @@ def _group_card(means: Any) -> tuple[list[tuple[str, str]], str, bool]:
     for key in means.refused:  # keys are public, but may be any text that the table holds
         reasons.setdefault(str(means[key].refusal), []).append(shown_name(key))
     rows = [("promise", means.statement())]
-    if warning := delta_warning(means):
-        rows.append(("warning", warning))
-    rows.append(("estimates", f"{means.guarantee.estimates}, in each group"))
-    rows.append(("shape", _SHAPES[shape_source(means)]))
+    rows += [("warning", warning)] if (warning := delta_warning(means)) else []
+    rows += [("estimates", f"{means.guarantee.estimates}, in each group"), ("shape", _SHAPES[shape_source(means)])]
     rows.append(("groups", f"{len(done)} released, {len(means.refused)} refused" if means else NO_GROUP))
     rows += [("refused", f"{', '.join(keys)}: {reason}") for reason, keys in reasons.items()]
     if means.overall is not None and means.overall.refusal is not None:
@@ -311,7 +302,6 @@ def _group_card(means: Any) -> tuple[list[tuple[str, str]], str, bool]:
     return rows, title, bool(done)
 
 
-def _noise_range(done: "list[Release]") -> str:
-    low = min(release.noise_stddev.min() for release in done)
-    high = max(release.noise_stddev.max() for release in done)
-    return f"standard deviation {low:.4g} to {high:.4g}"
+def _noise_range(done: "list[dimfree.Release]") -> str:
+    deviations = [number for release in done for number in release.noise_stddev]
+    return f"standard deviation {min(deviations):.4g} to {max(deviations):.4g}"

@@ -155,28 +155,23 @@ def _annotation(name: str, row: Argument) -> Any:
     if row.positional:
         return Annotated[row.kind, typer.Argument(metavar=row.metavar, help=row.help)]
     flags = row.flags or ((f"--{name.replace('_', '-')}",) if row.kind is bool else ())
-    return Annotated[
-        row.kind, typer.Option(*flags, metavar=row.metavar, help=row.help, rich_help_panel=row.panel or None)
-    ]
+    return Annotated[row.kind, typer.Option(*flags, metavar=row.metavar, help=row.help, rich_help_panel=row.panel)]
 
 
-def _plain(parameters: Any) -> Any:
+class _Plain:
     """Flags without the placeholder for a value that typer shows."""
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
-    return parameters
-
-
-class PlainCommand(typer.core.TyperCommand):
-    """A command whose flags have no placeholder for a value."""
 
     def get_params(self, ctx: Any) -> Any:
-        return _plain(super().get_params(ctx))
+        parameters = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
 
 
-class PlainGroup(typer.core.TyperGroup):
-    """A group of commands whose flags have no placeholder for a value."""
+class PlainCommand(_Plain, typer.core.TyperCommand):
+    """A command with plain flags."""
 
-    def get_params(self, ctx: Any) -> Any:
-        return _plain(super().get_params(ctx))
+
+class PlainGroup(_Plain, typer.core.TyperGroup):
+    """A group of commands with plain flags."""

@@ -1,4 +1,4 @@
-"""Where a release goes: places are checked before anything is spent; the record is written first, and never lost."""
+"""Where results go: files are checked before anything is spent; a release's record is written first, and never lost."""
 
 import os
 import sys
@@ -8,19 +8,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any, NoReturn
 
+import typer
+
+import dimfree
 from dimfree.cli.course import STDOUT, current
 from dimfree.errors import DimfreeError, InvalidParameter
-
-# NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
-if TYPE_CHECKING:
-    from dimfree.results.grouped import Means
-    from dimfree.results.release import Release
 
 
 class Rescued(DimfreeError):
     """An output could not be written; the release is made, and the message says where its record is."""
+
+
+def check_outputs(
+    outputs: Mapping[str, tuple[Path | None, Sequence[str]]], inputs: Mapping[str, Path | None], *, force: bool
+) -> None:
+    """Whatever can stop the writing stops it here; no file is two of them, nor one of the inputs."""
+    from dimfree.results.writing import check_target
+
+    taken = {path.resolve(): name for name, path in inputs.items() if path}
+    for name, (path, endings) in outputs.items():
+        if path is not None:
+            if (known := taken.setdefault(path.resolve(), name)) != name:
+                raise InvalidParameter(f"Expected {name}={str(path)!r} to differ from {known}.")
+            check_target(path, force=force, endings=endings)
 
 
 @dataclass(frozen=True)
@@ -37,34 +49,19 @@ class Places:
         return self.out == "-"
 
     def check(self, inputs: Mapping[str, Path | None], endings: Sequence[str] | None = None) -> None:
-        """Whatever can stop the writing stops it here; no file is two of them, nor one of the inputs."""
+        """Check all of them; `endings`: of the table."""
         from dimfree.data.endings import TABLES
+        from dimfree.report.rendering import require_report
 
         if self.prints and sys.stdout is None:
             raise InvalidParameter("Standard output is closed: open it, or name a file with --out.")
-        taken = {path.resolve(): name for name, path in inputs.items() if path}
-        out = None if self.prints else Path(self.out)
-        for name, path, allowed in (
-            ("--out", out, endings or TABLES),
-            ("--json", self.json, (".json",)),
-            ("--report", self.report, (".html",)),
-        ):
-            if path is not None:
-                self._check_one(name, path, allowed, taken)
-                taken[path.resolve()] = name
-
-    def _check_one(self, name: str, path: Path, allowed: Sequence[str], taken: Mapping[Path, str]) -> None:
-        from dimfree.results.writing import check_target
-
-        if path.resolve() in taken:
-            raise InvalidParameter(f"Expected {name}={str(path)!r} to differ from {taken[path.resolve()]}.")
-        check_target(path, force=self.force, endings=allowed)
-        if name == "--report":
-            from dimfree.report.rendering import require_report
-
+        out, record = (None if self.prints else Path(self.out), endings or TABLES), (self.json, (".json",))
+        outputs = {"--out": out, "--json": record, "--report": (self.report, (".html",))}
+        check_outputs(outputs, inputs, force=self.force)
+        if self.report is not None:
             require_report()
 
-    def write(self, release: "Release | Means", released: bool, page: Callable[[], str]) -> None:
+    def write(self, release: "dimfree.Release | dimfree.Means", released: bool, page: Callable[[], str]) -> None:
         """The record first, since `dimfree report` makes the others from it; if nothing was released, no mean.
 
         The release is paid for: if an output cannot be written, the error names the record.
@@ -95,20 +92,19 @@ class Places:
     def rows(self, released: bool) -> Iterator[tuple[str, str]]:
         """Where everything is, for a card."""
         yield "mean", "not written" if not released else STDOUT if self.prints else self.out
-        if self.json is not None:
-            yield "record", str(self.json)
-        if self.report is not None:
-            yield "report", str(self.report)
+        for name, path in (("record", self.json), ("report", self.report)):
+            if path is not None:
+                yield name, str(path)
 
 
-def _rescue(release: "Release | Means", error: Exception, record: Path | None) -> NoReturn:
+def _rescue(release: "dimfree.Release | dimfree.Means", error: Exception, record: Path | None) -> NoReturn:
     """Put the record somewhere unless it is written, then say where, why, and what is spent."""
     with suppress(OSError, ValueError, AttributeError):  # no descriptor where stdout is captured, closed or none
         try:
             sys.stdout.flush()
         except OSError:  # it takes nothing more: the interpreter would complain when it flushes on the way out
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    where = f"in {str(record)!r}" if record else _filed(release.to_json())
+    where = f"in {str(record)!r}" if record else _file_record(release.to_json())
     if os.environ.get("DIMFREE_TRACEBACK") and not isinstance(error, DimfreeError):
         raise error
     reason = str(error) if isinstance(error, DimfreeError) else f"The outputs failed ({type(error).__name__})."
@@ -119,7 +115,7 @@ def _rescue(release: "Release | Means", error: Exception, record: Path | None) -
     ) from None
 
 
-def _filed(text: str) -> str:
+def _file_record(text: str) -> str:
     """In a new file of the current folder, or of the folder for temporary files; at last, on standard error."""
     from dimfree.results.writing import write_file
 
@@ -132,16 +128,35 @@ def _filed(text: str) -> str:
     return "above, on standard error"
 
 
-def show_card(title: str, rows: Iterable[tuple[str, str]], private: bool) -> None:
-    """Print rows of names and texts to stderr."""
-    from rich.console import Console
+def draw_table(
+    title: str, rows: Iterable[tuple[str, Sequence[str]]], header: Sequence[str] = (), **options: Any
+) -> Any:
+    """A table of rows, each in its style. A text, such as a path or a name, is never taken for markup."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, show_header=False, title_justify="left")
-    for name, text in rows:
-        table.add_row(name, Text(text))  # Text: a path or a name is never taken for markup
+    table = Table(*header, title=title, show_header=bool(header), title_justify="left", **options)
+    for style, texts in rows:
+        table.add_row(*map(Text, texts), style=style)
+    return table
+
+
+def show_card(title: str, rows: Iterable[tuple[str, str]], private: bool) -> None:
+    """Print rows of names and texts to stderr."""
+    from rich.console import Console
+
     console = Console(stderr=True)
-    console.print(table)
+    console.print(draw_table(title, (("", row) for row in rows)))
     if not private:
         console.print("Not private: the noise was seeded.", style="bold red")
+
+
+def show_product(drawn: Callable[[], Any], lines: Iterable[Sequence[str]]) -> None:
+    """Print a table to stdout: drawn on a terminal, else its cells with tabs between."""
+    from rich.console import Console
+
+    console = Console()
+    if console.is_terminal:
+        console.print(drawn())
+    else:
+        typer.echo("\n".join("\t".join(cells).rstrip() for cells in lines))

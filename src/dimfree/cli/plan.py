@@ -3,21 +3,18 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import typer
 
+import dimfree
 from dimfree.arguments import ARGUMENTS, BUDGET, OUTPUT, RECORDS, REQUIRED, Argument
 from dimfree.cli.options import PLANNED, takes
+from dimfree.cli.output import check_outputs, draw_table, show_product
+from dimfree.cli.progress import working
 from dimfree.errors import InvalidFile, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from dimfree.planning.plan import Plan
-    from dimfree.planning.tradeoff import Tradeoff
 
 Value = TypeVar("Value")
 
@@ -66,12 +63,7 @@ def plan(asked: Any) -> None:
 
     Exit code 0: planned, even where a release would be refused. 2: bad input.
     """
-    from dimfree.cli.progress import working
-
-    if asked.out is not None:
-        from dimfree.results.writing import check_target
-
-        check_target(asked.out, force=asked.force, endings=(".json",))
+    check_outputs({"--out": (asked.out, (".json",))}, {}, force=asked.force)
     spectrum = _spectrum(asked)
     if _lacks_spectrum(asked, spectrum):
         raise InvalidParameter("Expected --spectrum NAME as well, or --spectrum-file FILE, or --like FILE --public.")
@@ -79,14 +71,12 @@ def plan(asked: Any) -> None:
     _require_one_unknown({**vars(asked), "d": columns})
     given = {name: getattr(asked, name) for name in (*_SHARED, "n", "epsilon", "accuracy", "confidence", "time_limit")}
     with working("predicting") as bar:
-        from dimfree.planning.plan import plan as planned
-
-        found = planned(**given, spectrum=spectrum, tell=bar.steps)
+        found = dimfree.plan(**given, spectrum=spectrum, tell=bar.steps)
     if asked.out is not None:
         from dimfree.results.writing import write_file
 
         write_file(asked.out, found.to_json(), force=asked.force)
-    _show(found, asked.json, lambda: _card(found), _lines(found))
+    _show(found, asked.json, lambda: _draw_plan(found), _lines(found))
 
 
 @takes(
@@ -112,9 +102,13 @@ def tradeoff(asked: Any) -> None:
 
     Exit code 0: shown. 2: bad input.
     """
-    from dimfree.cli.progress import working
+    from dimfree.planning.tradeoff_chart import ENDINGS, chart_bytes, require_altair
+    from dimfree.results.writing import write_file
 
-    _check_places(asked.chart, asked.out, asked.force)
+    if asked.chart is not None:
+        require_altair()
+    places = {"--out": (asked.out, (".json", ".md")), "--chart": (asked.chart, ENDINGS)}
+    check_outputs(places, {}, force=asked.force)
     spectrum = _spectrum(asked)
     if _lacks_spectrum(asked, spectrum) or (not hasattr(spectrum, "shape") and asked.d is None):
         raise InvalidParameter(
@@ -127,17 +121,20 @@ def tradeoff(asked: Any) -> None:
     if axis == 2:
         raise InvalidParameter("Expected several values for only one of --n and --epsilon: the axis.")
     with working("predicting") as bar:
-        from dimfree.planning.tradeoff import tradeoff as curve
-
         given = {name: getattr(asked, name) for name in _SHARED}
-        found = curve(**given, **axes, spectrum=spectrum, tell=bar.steps)
-    _write(found, asked)
-    _show(found, asked.json, lambda: _drawn(found), (found.header(), *found.cells()))
+        found = dimfree.tradeoff(**given, **axes, spectrum=spectrum, tell=bar.steps)
+    picture = asked.chart and chart_bytes(found, asked.chart.suffix.lower())  # before either is written
+    if asked.out is not None:
+        text = found.to_json() if asked.out.suffix.lower() == ".json" else found.to_markdown()
+        write_file(asked.out, text, force=asked.force)
+    if asked.chart is not None:
+        write_file(asked.chart, picture, force=asked.force)
+    _show(found, asked.json, lambda: _draw_tradeoff(found), (found.header(), *found.cells()))
     for line in (found.conditions(), found.verdict()):
         typer.echo(line, err=True)
 
 
-def _spectrum(asked: Any) -> "str | NDArray[np.float64] | None":
+def _spectrum(asked: Any) -> Any:
     """A spectrum by its name, the standard deviations of a file, or None. Opens no table not declared public."""
     options = ("spectrum", "spectrum_file", "like")
     several = [f"--{name.replace('_', '-')}" for name in options if getattr(asked, name) is not None]
@@ -163,10 +160,9 @@ def _spectrum(asked: Any) -> "str | NDArray[np.float64] | None":
             "protects nobody in it. Say --public if everybody may see that table; otherwise describe the SDs by "
             "--spectrum, or by numbers that are public anyway in --spectrum-file."
         )
-    from dimfree.data.read import read_table
     from dimfree.planning.spectra import stddevs_of_public
 
-    return stddevs_of_public(read_table(asked.like))
+    return stddevs_of_public(dimfree.read_table(asked.like))
 
 
 def _lacks_spectrum(asked: Any, spectrum: object) -> bool:
@@ -198,76 +194,39 @@ def _several(name: str, text: str, kind: Callable[[str], Value]) -> Value | list
     return values if len(values) > 1 else values[0]
 
 
-def _check_places(chart: Path | None, out: Path | None, force: bool) -> None:
-    """Whatever can fail at the end fails here."""
-    from dimfree.planning.tradeoff_chart import ENDINGS, require_altair
-    from dimfree.results.writing import check_target
-
-    if chart is not None:
-        require_altair()
-        check_target(chart, force=force, endings=ENDINGS)
-    if out is not None:
-        check_target(out, force=force, endings=(".json", ".md"))
-    if chart is not None and out is not None and chart.resolve() == out.resolve():
-        raise InvalidParameter(f"Expected --chart={str(chart)!r} to differ from --out.")
-
-
-def _write(found: "Tradeoff", asked: Any) -> None:
-    """The numbers, then the picture, which is drawn before either is written."""
-    from dimfree.planning.tradeoff_chart import chart_bytes
-    from dimfree.results.writing import write_file
-
-    picture = asked.chart and chart_bytes(found, asked.chart.suffix.lower())
-    if asked.out is not None:
-        text = found.to_json() if asked.out.suffix.lower() == ".json" else found.to_markdown()
-        write_file(asked.out, text, force=asked.force)
-    if asked.chart is not None:
-        write_file(asked.chart, picture, force=asked.force)
-
-
-def _show(found: "Plan | Tradeoff", json: bool, drawn: Callable[[], Any], lines: Iterable[Sequence[str]]) -> None:
+def _show(
+    found: "dimfree.Plan | dimfree.Tradeoff", json: bool, drawn: Callable[[], Any], lines: Iterable[Sequence[str]]
+) -> None:
     """The table, or the JSON, is the product: stdout."""
-    from rich.console import Console
-
-    console = Console()
     if json:
         typer.echo(found.to_json(), nl=False)
-    elif console.is_terminal:
-        console.print(drawn())
     else:
-        typer.echo("\n".join("\t".join(cells) for cells in lines))
+        show_product(drawn, lines)
 
 
-def _lines(found: "Plan") -> list[tuple[str, str]]:
+def _lines(found: "dimfree.Plan") -> list[tuple[str, str]]:
     """Return the rows of the plan, and its distance from the limits."""
     lines = list(found.rows())
     far = [f"{found.n / limit.records:.3g} × that of {limit.theorem}" for limit in found.limits if limit.records > 1]
     return [*lines, ("distance to the limit", f"n is {', '.join(far)}")] if far else lines
 
 
-def _card(found: "Plan") -> Any:
+def _draw_plan(found: "dimfree.Plan") -> Any:
     from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
 
-    title = f"Plan: {_FOUND[found.solved_for]}"
-    card = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=SIMPLE_HEAD)
-    last = None
-    for name, text in _lines(found):
-        card.add_row(Text("" if name == last else name, style="cyan"), Text(text))
-        last = name
+    lines = _lines(found)
+    names = [name if at == 0 or name != lines[at - 1][0] else "" for at, (name, _) in enumerate(lines)]
+    rows = [("", (name, text)) for name, (_, text) in zip(names, lines, strict=True)]
+    card = draw_table(f"Plan: {_FOUND[found.solved_for]}", rows, title_style="bold", box=SIMPLE_HEAD)
+    card.columns[0].style = "cyan"
     return card
 
 
-def _drawn(found: "Tradeoff") -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
+def _draw_tradeoff(found: "dimfree.Tradeoff") -> Any:
     relative = "error over the columns, each in its own SD"
     what = relative if found.objective == "relative" else "Euclidean error"
-    table = Table(title=f"What privacy costs: RMS {what}, predicted", title_justify="left")
-    for name in found.header():
-        table.add_column(name, justify="right")
-    for row, cells in zip(found.rows, found.cells(), strict=True):
-        table.add_row(*map(Text, cells), style="dim" if row.refused else "")
+    rows = [("dim" if row.refused else "", cells) for row, cells in zip(found.rows, found.cells(), strict=True)]
+    table = draw_table(f"What privacy costs: RMS {what}, predicted", rows, found.header())
+    for column in table.columns:
+        column.justify = "right"
     return table

@@ -19,12 +19,12 @@ PATIENCE = 1.0  # seconds before the bar shows
 class Bar:
     """The bar of a run: its stages, and how far the present one is."""
 
-    def __init__(self, console: Console) -> None:
-        text, times = TextColumn("{task.description}"), (TimeElapsedColumn(), TimeRemainingColumn())
-        self._progress = Progress(
-            SpinnerColumn(), text, BarColumn(), *times, console=console, transient=True, disable=not console.is_terminal
-        )
-        self._task, self._stage, self._before, self._stepped = self._progress.add_task("", total=None), "", 0, False
+    def __init__(self, stage: str) -> None:
+        console, text = Console(stderr=True), TextColumn("{task.description}")
+        columns = (SpinnerColumn(), text, BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+        self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._progress.add_task("", total=None)
+        self.stage(stage)
 
     def stage(self, what: str) -> None:
         """Begin a stage of the run; how far it is shows when it is reported."""
@@ -46,28 +46,14 @@ class Bar:
         description = f"{self._stage}: {part}" if part else self._stage
         self._progress.update(self._task, description=description, completed=done, total=total)
 
-    @contextmanager
-    def shown(self) -> Iterator[None]:
-        """Show the bar in here once the work has taken more than a second."""
-        self._begin()
-        try:
-            yield
-        finally:
-            self._end()
-
-    @contextmanager
-    def hidden(self) -> Iterator[None]:
-        """Show no bar in here, for a question on the terminal."""
-        self._end()
-        yield
-        self._begin()
-
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Show the bar once the work has taken more than a second."""
         self._timer = threading.Timer(PATIENCE, self._progress.start)
         self._timer.daemon = True
         self._timer.start()
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Take the bar down."""
         self._timer.cancel()
         self._timer.join()  # a bar that is just starting must have started before it can be stopped
         if not self._progress.disable:  # rich before 14.3 ends a bar that nobody saw with an empty line
@@ -78,7 +64,10 @@ class Bar:
 @contextmanager
 def working(stage: str) -> Iterator[Bar]:
     """Show how far the work in here is, on a terminal."""
-    bar = Bar(Console(stderr=True))
-    bar.stage(stage)
-    with bar.shown(), listening(bar.rows):
-        yield bar
+    bar = Bar(stage)
+    bar.begin()
+    try:
+        with listening(bar.rows):
+            yield bar
+    finally:
+        bar.end()

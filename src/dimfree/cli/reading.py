@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import dimfree
 from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from dimfree.data.read import Opened
     from dimfree.data.records import Records
-    from dimfree.data.schema import Bounds, Schema
-    from dimfree.results.release import Release
-    from dimfree.shapes import Shape
+    from dimfree.data.schema import Schema
 
 _IN_FLAGS = ("columns", "exclude", "bounds", "format", "delimiter", "decimal", "encoding")
 _IN_SCHEMA = (*_IN_FLAGS, "scales")
@@ -64,42 +60,32 @@ class Data:
         names, path = records.columns, basis_file(asked.basis)
         covariance = self._variances(names) if asked.covariance is None else read_covariance(asked.covariance, names)
         named = None if asked.basis == _UNCHANGED else asked.basis
-        basis = named if path is None else read_basis(path, names)
-        return {
-            "covariance": covariance,
-            "shape": self._public_shape(asked.shape_from, records) or asked.shape,
-            "basis": basis,
-        }
+        shape = asked.shape if asked.shape_from is None else self._public_shape(asked.shape_from, records)
+        return {"covariance": covariance, "shape": shape, "basis": named if path is None else read_basis(path, names)}
 
-    def _variances(self, columns: tuple[str, ...] | None) -> "NDArray[np.float64] | None":
+    def _variances(self, columns: tuple[str, ...] | None) -> list[float] | None:
         """The squares of the scales in the schema file, in the order of the columns."""
         if not self.scales:
             return None
-        import numpy as np
-
         if columns is None or set(columns) - set(self.scales):
             lacking = sorted(set(columns or ()) - set(self.scales))
             which = f": {', '.join(map(repr, lacking[:8]))}" if lacking else ""
             raise InvalidParameter(f"Expected a scale in --schema for every column that is released{which}.")
-        return np.square([float(self.scales[name]) for name in columns])
+        return [scale * scale for scale in (float(self.scales[name]) for name in columns)]
 
-    def _public_shape(self, path: Path | None, records: "Records") -> "Shape | None":
+    def _public_shape(self, path: Path, records: "Records") -> Any:
         """The shape of a table of public records, clipped to the same bounds; it must have the columns of DATA.
 
         If columns of DATA were chosen by name, the public table is read with the same.
         """
-        if path is None:
-            return None
         from dimfree._validate import check_same_columns
-        from dimfree.data.read import read_table
-        from dimfree.shapes.from_public import shape_from
 
         columns, held = records.columns, records.bounds
         chosen = None if self.schema.is_all or not columns else list(columns)
-        public = read_table(path, columns=chosen, bounds=None if held is None else held.ends)
+        public = dimfree.read_table(path, columns=chosen, bounds=None if held is None else held.ends)
         check_same_columns(str(path), public.columns, columns)
         try:
-            return shape_from(public)
+            return dimfree.shape_from(public)
         except InvalidRecords as error:
             raise InvalidFile(f"{path} cannot be used: {error}") from None
 
@@ -145,11 +131,8 @@ def check_knowledge(asked: Any, data: Data) -> None:
         for other, another in others.items():
             if value is not None and another is not None:
                 raise InvalidParameter(f"Expected {name} or {other}, not both. Drop one of them.")
-    for name, path in {
-        "--shape-from": asked.shape_from,
-        "--basis": basis_file(basis),
-        "--groups": asked.groups,
-    }.items():
+    files = {"--shape-from": asked.shape_from, "--basis": basis_file(basis), "--groups": asked.groups}
+    for name, path in files.items():
         if path is not None and path.resolve() == Path(asked.data).resolve():
             raise InvalidParameter(f"Expected {name} to be a file of public knowledge, never DATA itself.")
 
@@ -172,7 +155,7 @@ def basis_file(basis: str | None) -> Path | None:
     return Path(basis)
 
 
-def basis_rows(basis: Any, records: "Records", release: "Release") -> Iterator[tuple[str, str]]:
+def basis_rows(basis: Any, records: "Records", release: "dimfree.Release") -> Iterator[tuple[str, str]]:
     """For the card: the coordinates, what was released to choose them, and their memory if the table is sparse."""
     public = release.parameters
     chosen = str(public.get("basis", ""))
@@ -190,17 +173,14 @@ def basis_rows(basis: Any, records: "Records", release: "Release") -> Iterator[t
         yield "memory", memory_needed(records.dimension)
 
 
-def bounds_rows(bounds: "Bounds") -> Iterator[tuple[str, str]]:
+def bounds_rows(bounds: Any) -> Iterator[tuple[str, str]]:
     """Which columns were clipped to public bounds, and what that means, for the card."""
     from dimfree.results.mean_table import shown_name
 
     shown = [f"{shown_name(name)} {low:.15g} to {high:.15g}" for name, (low, high) in bounds.ends.items()]
     more = f"; and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""
-    yield (
-        "bounds",
-        f"{'; '.join(shown[:_MAX_SHOWN])}{more}: public. An entry beyond counts as the bound, and the mean is that "
-        "of the clipped entries; a missing one stays missing",
-    )
+    effect = "An entry beyond counts as the bound, and the mean is that of the clipped entries; a missing one stays so"
+    yield "bounds", f"{'; '.join(shown[:_MAX_SHOWN])}{more}: public. {effect}"
 
 
 def _read_schema(path: Path) -> dict[str, Any]:
@@ -210,15 +190,15 @@ def _read_schema(path: Path) -> dict[str, Any]:
 
     from dimfree.data.schema import Bounds
 
-    readers = {".toml": tomllib.loads, ".json": json.loads}
-    if path.suffix.lower() not in readers:
+    parse, ending = {".toml": tomllib.loads, ".json": json.loads}.get(path.suffix.lower()), path.suffix.lower()
+    if parse is None:
         raise InvalidFile(f"{path} has an unknown ending: expected a path ending in .toml or .json.")
     try:
-        found = readers[path.suffix.lower()](path.read_text(encoding="utf-8"))
+        found = parse(path.read_text(encoding="utf-8"))
     except OSError:
         raise InvalidFile(f"{path} cannot be read: check the path of --schema.") from None
     except ValueError:
-        raise InvalidFile(f"{path} is no {path.suffix.lower()} file in UTF-8: check its commas and quotes.") from None
+        raise InvalidFile(f"{path} is not a {ending} file in UTF-8: check its commas and quotes.") from None
     if not isinstance(found, dict) or set(found) - set(_IN_SCHEMA):
         raise InvalidFile(f"{path} cannot be used: expected nothing but {', '.join(_IN_SCHEMA)} in it.")
     scales = found.get("scales", {})
@@ -241,18 +221,16 @@ def _listed(flag: str, text: str) -> list[str]:
 
 def _intervals(flag: str, text: str) -> dict[str, tuple[float, float]]:
     """Names with two numbers each, between commas."""
-    found = {}
-    for part in _listed(flag, text):
-        name, _, ends = part.rpartition("=")
-        low, _, high = ends.partition(":")
-        try:
-            if name.strip() in found:
-                raise InvalidParameter(f"Expected {flag} to name each column once.")
-            found[name.strip()] = float(low), float(high)
-        except ValueError:
-            raise InvalidParameter(
-                f"Expected {flag} to give two numbers for each column, as in {flag} age=0:120,income=0:1e6."
-            ) from None
+    parts = [part.rpartition("=") for part in _listed(flag, text)]
+    try:
+        ends = [tuple(map(float, numbers.split(":"))) for _, _, numbers in parts]
+        found = {name.strip(): (low, high) for (name, _, _), (low, high) in zip(parts, ends, strict=True)}
+    except ValueError:
+        raise InvalidParameter(
+            f"Expected {flag} to give two numbers for each column, as in {flag} age=0:120,income=0:1e6."
+        ) from None
+    if len(found) < len(parts):
+        raise InvalidParameter(f"Expected {flag} to name each column once.")
     return found
 
 

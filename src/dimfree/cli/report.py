@@ -3,22 +3,22 @@
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import typer
 
+import dimfree
 from dimfree.arguments import REQUIRED, Argument
 from dimfree.cli.ledger import ledger_rows
 from dimfree.cli.options import FORCE, JSON, RECORD, takes
+from dimfree.cli.output import check_outputs
+from dimfree.cli.progress import working
 from dimfree.errors import InvalidFile, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
-if TYPE_CHECKING:
-    from dimfree.results.grouped import Means
-    from dimfree.results.release import Release
 
-PICTURES = (".svg", ".png")
+PAGE, PICTURES = ".html", (".svg", ".png")
 
 
 @takes(
@@ -35,9 +35,7 @@ PICTURES = (".svg", ".png")
     dataset=Argument(None, "The data set; with --ledger, the one whose ledger it is.", metavar="NAME"),
     purpose=Argument(None, "What the release is for; by default the purpose in the ledger.", metavar="TEXT"),
     owner=Argument(None, "Who is responsible for the data.", metavar="TEXT"),
-    ledger=Argument(
-        None, "Show the remaining budget of this ledger, too; nothing is charged.", Path | None, None, "FILE"
-    ),
+    ledger=Argument(None, "Show its remaining budget, too; nothing is charged.", Path | None, None, "FILE"),
     registry=Argument(
         None,
         "Also write an entry for a registry of deployments to a .json file. Nothing is sent.",
@@ -69,12 +67,16 @@ def report(asked: Any) -> None:
 
     Exit code 0: written. 2: bad input.
     """
-    from dimfree.cli.progress import working
+    from dimfree.data.endings import TABLES
+    from dimfree.report.rendering import require_report
     from dimfree.results.writing import write_file
 
-    release = read_record(asked.record)
-    _check_places(asked)
-    about = {name: getattr(asked, name) for name in ("title", "dataset", "purpose", "owner")}
+    release, endings = read_record(asked.record), (PAGE, *TABLES, *PICTURES)
+    outputs = {"PAGE": (asked.page, endings), "--registry": (asked.registry, (".json",))}
+    check_outputs(outputs, {"RECORD": asked.record}, force=asked.force)
+    if asked.page.suffix.lower() == PAGE:
+        require_report()
+    about: dict[str, Any] = {name: getattr(asked, name) for name in ("title", "dataset", "purpose", "owner")}
     spending: list[tuple[str, str]] = []
     if asked.ledger is not None:
         spending, about["purpose"] = _from_ledger(asked, release)
@@ -116,49 +118,27 @@ def compose(asked: Any) -> None:
 
     Budgets must have been chosen without looking at earlier outputs.
     """
-    from dimfree.results.composed import compose as composed
-
-    together = composed([read_record(path) for path in asked.records])
+    together = dimfree.compose([read_record(path) for path in asked.records])
     typer.echo(json.dumps(together.to_dict(asked.delta), indent=2) if asked.json else together.statement(asked.delta))
 
 
-def read_record(path: Path) -> "Release | Means":
+def read_record(path: Path) -> "dimfree.Release | dimfree.Means":
     """Read a release record; an error names the file."""
-    from dimfree.results.grouped import Means
-    from dimfree.results.release import Release
-
     try:
         text = path.read_text(encoding="utf-8")
-        return Means.from_json(text) if '"means"' in text[:40] else Release.from_json(text)
+        return dimfree.Means.from_json(text) if '"means"' in text[:40] else dimfree.Release.from_json(text)
     except (OSError, UnicodeDecodeError):
         raise InvalidFile(f"{str(path)!r} cannot be read: pass a record that dimfree mean --json wrote.") from None
     except InvalidFile as error:
         raise InvalidFile(f"{str(path)!r}: {error}") from None
 
 
-def _check_places(asked: Any) -> None:
-    """Whatever can stop a report stops it here."""
-    from dimfree.data.endings import TABLES
-    from dimfree.report.page import check_report_place
-    from dimfree.results.writing import check_target
-
-    page, record, registry = asked.page, asked.record, asked.registry
-    if page.suffix.lower() in (*TABLES, *PICTURES):
-        check_target(page, force=asked.force, endings=(*TABLES, *PICTURES))
-    else:
-        check_report_place(page, force=asked.force)
-    if record.resolve() == page.resolve():
-        raise InvalidParameter(f"Expected the report {str(page)!r} to differ from RECORD.")
-    if registry is not None:
-        check_target(registry, force=asked.force, endings=(".json",))
-        if registry.resolve() in (record.resolve(), page.resolve()):
-            raise InvalidParameter(f"Expected --registry={str(registry)!r} to differ from RECORD and PAGE.")
-
-
-def _content(page: Path, release: "Release | Means", level: float, about: dict[str, Any]) -> str | bytes:
+def _content(
+    page: Path, release: "dimfree.Release | dimfree.Means", level: float, about: dict[str, Any]
+) -> str | bytes:
     """What the ending of the path asks for."""
     ending = page.suffix.lower()
-    if ending == ".html":
+    if ending == PAGE:
         from dimfree.report.page import report_html
 
         return report_html(release, **about, level=level)
@@ -171,26 +151,15 @@ def _content(page: Path, release: "Release | Means", level: float, about: dict[s
     return mean_bytes(page, release, level)
 
 
-def _from_ledger(asked: Any, release: "Release | Means") -> tuple[list[tuple[str, str]], str | None]:
+def _from_ledger(asked: Any, release: Any) -> tuple[list[tuple[str, str]], str | None]:
     """The state of the ledger, and the purpose: as given, or of the one debit with this guarantee."""
     if asked.dataset is None:
         raise InvalidParameter("Expected --dataset NAME with --ledger: whose ledger in the file.")
-    from dimfree.ledger.chain import DEBIT
-    from dimfree.ledger.ledger import Ledger
-
-    found, promise = Ledger(asked.ledger, asked.dataset), (release.guarantee.epsilon, release.guarantee.delta)
-    debits = [entry.content for entry in found.entries() if entry.event == DEBIT]
-    alike = [debit["purpose"] for debit in debits if (debit["epsilon"], debit["delta"]) == promise]
+    found, guarantee = dimfree.Ledger(asked.ledger, asked.dataset), release.guarantee
+    debits = [entry.content for entry in found.entries() if entry.event == "debit"]
+    budget = (guarantee.epsilon, guarantee.delta)
+    alike = [debit["purpose"] for debit in debits if (debit["epsilon"], debit["delta"]) == budget]
     return list(ledger_rows(found)), asked.purpose or (alike[0] if len(alike) == 1 else None)
-
-
-def page_words(page: Path | None, **words: str | None) -> dict[str, Any]:
-    """What was given for the top of a page; an error if there is no page to write it on."""
-    given = {name: text for name, text in words.items() if text is not None}
-    if given and page is None:
-        ledger = ", or --ledger FILE and --dataset NAME to write it in the entry" if "purpose" in given else ""
-        raise InvalidParameter(f"Expected --report PAGE with --{' and --'.join(given)}: it is shown there{ledger}.")
-    return given
 
 
 def command_text(context: typer.Context) -> str:
@@ -205,7 +174,7 @@ def command_text(context: typer.Context) -> str:
         if source is None or source.name != "COMMANDLINE":
             continue
         values = value if isinstance(value, tuple) else [] if value is True else [value]
-        words = [_word(name, each) for each in values]
+        words = [_omit_folders(name, each) for each in values]
         if parameter.param_type_name == "argument":
             lines[0] += words
         else:
@@ -214,8 +183,8 @@ def command_text(context: typer.Context) -> str:
     return text.encode(errors="replace").decode()  # of a name with bytes that are no text the page has a question mark
 
 
-def _word(name: str, value: object) -> str:
+def _omit_folders(name: str, value: object) -> str:
+    text = str(value)
     if isinstance(value, Path) or (name in ("data", "out") and value != "-"):
-        text = str(value)
         return Path(urlsplit(text).path if "://" in text else text).name
-    return str(value)
+    return text

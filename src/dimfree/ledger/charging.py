@@ -1,4 +1,4 @@
-"""What a run is charged, computed from public numbers before anything is drawn.
+"""What a release is charged, computed from public numbers before anything is drawn.
 
 Guarantee: a charge depends on budget, relation and options only; under add/remove not on the number of records. It
 covers every path of the run. Proof: proofs/ledger/spending.md.
@@ -7,7 +7,6 @@ covers every path of the run. Proof: proofs/ledger/spending.md.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,7 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs
 from dimfree.beliefs import Beliefs
 from dimfree.errors import InvalidParameter
-from dimfree.ledger.chain import canonical
-from dimfree.ledger.entries import Terms
+from dimfree.ledger.entries import Terms, canonical
 from dimfree.ledger.ledger import Charged, Ledger
 from dimfree.ledger.spending import Charge
 from dimfree.request import Request
@@ -30,16 +28,18 @@ class Debit:
         self, ledger: Ledger, request: Request, beliefs: Beliefs, whose: Mapping[str, Any], *, what: str, **more: Any
     ) -> None:
         """`whose`: the privacy unit; `more`: public parameters beside those of the request."""
-        terms = terms_of(request.budget, request.relation, whose)
-        digest = public_digest(what, request, beliefs, **more)
-        private = request.noise.private
-        self._charge = partial(ledger.charge, terms=terms, private=private, what=what, parameters=digest)
-        self._budget = request.budget
+        self._ledger, self._budget = ledger, request.budget
+        self._said: dict[str, Any] = {
+            "terms": terms_of(request.budget, request.relation, whose),
+            "private": request.noise.private,
+            "what": what,
+            "parameters": _digest_parameters(what, request, beliefs, **more),
+        }
         self._entry: Charged | None = None
 
     def charge(self, *costs: Costs) -> None:
         """Charge the costs; BudgetExceeded if not enough is left."""
-        self._entry = self._charge(Charge(self._budget, costs))
+        self._entry = self._ledger.charge(Charge(self._budget, costs), **self._said)
 
     def note(self, *, refused: bool) -> None:
         """Note how the release ended; nothing, if public numbers refused it before a debit."""
@@ -61,12 +61,11 @@ def check_ledger(ledger: object) -> None:
         )
 
 
-def public_digest(what: str, request: Request, beliefs: Beliefs, **more: Any) -> str:
+def _digest_parameters(what: str, request: Request, beliefs: Beliefs, **more: Any) -> str:
     """SHA-256 of the public parameters of a run, covariance and bounds included: the same give the same digest."""
-    basis = None
-    if beliefs.basis is not None:  # bases are told apart by the image of a fixed public vector
-        turned = beliefs.basis.moved(np.arange(1.0, beliefs.basis.dimension + 1) / beliefs.basis.dimension)
-        basis = f"{beliefs.basis.name} {hashlib.sha256(turned.tobytes()).hexdigest()}"
+    basis = beliefs.basis
+    if basis is not None:  # bases are told apart by the image of a fixed public vector
+        turned = basis.moved(np.arange(1.0, basis.dimension + 1) / basis.dimension)
     content = {
         "program": what,
         "epsilon": request.budget.epsilon,
@@ -74,9 +73,13 @@ def public_digest(what: str, request: Request, beliefs: Beliefs, **more: Any) ->
         "neighbours": request.relation.value,
         "on_missing": request.on_missing,
         "options": asdict(request.options),
-        "basis": "auto" if request.chooses_basis else basis,
+        "basis": "auto" if request.chooses_basis else basis and f"{basis.name} {_digest(turned.tobytes())}",
         "columns": len(beliefs.spectrum),
-        "spectrum": hashlib.sha256(beliefs.spectrum.tobytes()).hexdigest(),
+        "spectrum": _digest(beliefs.spectrum.tobytes()),
         **more,
     }
-    return hashlib.sha256(canonical(content).encode()).hexdigest()
+    return _digest(canonical(content).encode())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

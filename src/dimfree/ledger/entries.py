@@ -1,12 +1,19 @@
-"""What the entries of a ledger mean: an opening with the terms, debits, and outcomes for information.
+"""Entries of a ledger: a hash chain of an opening with the terms, debits, and outcomes for information.
 
-Every entry carries the account after it: a debit reads the last one instead of adding up all entries. Sums are exact:
-fractions, written as "numerator/denominator".
+Every entry carries the digest of the one before it, so that a change shows, and the account after it: a debit reads the
+last one instead of adding up all entries. Sums are exact: fractions, written as "numerator/denominator".
+
+Somebody who can rewrite the whole chain is not detected: keep the digest of the last entry (the head) elsewhere, and
+`verify` checks that this entry is still in its place. Every entry holds a random nonce: two entries with the same
+content have different digests, so entries that were removed at the end and written again are not taken for the old
+ones.
 """
 
+import hashlib
 import json
 import math
 import re
+import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,15 +21,78 @@ from typing import Any, NamedTuple
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.guarantee import UNITS, who
-from dimfree.ledger.chain import DEBIT, OPENED, OUTCOME, UNREADABLE, Ends, Entry, broken_links, canonical
 from dimfree.ledger.filter import Account, Debit, Filter
 from dimfree.ledger.spending import Price
 
-RULE = 1  # raise it whenever an older version would add up differently
+GENESIS = "0" * 64  # before the first entry
+OPENED, DEBIT, OUTCOME = "opened", "debit", "outcome"
 OUTCOMES = ("released", "refused")
+RULE = 1  # raise it whenever an older version would add up differently
+UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError)  # from damaged text
+_NONCE_BYTES = 16  # drawn from the system; no record and no release depends on them
 _FRACTION = re.compile(r"[0-9]{1,640}(/[0-9]{1,640})?")  # no sum of 64-bit floats is longer
 _NO_END = "The last entries, or the head that is stored beside them, are missing."
 _NOT_KEPT = "No entry has the digest that was kept: the ledger was rewritten, or entries were taken off its end."
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of a ledger: public, and never changed."""
+
+    dataset: str
+    number: int
+    day: str  # a date: a finer time would reveal how long a release took
+    event: str
+    body: str  # canonical JSON
+    sums: str  # canonical JSON: what was spent, this entry included
+    nonce: str
+    previous: str
+    digest: str
+
+    @classmethod
+    def following(
+        cls, last: "Entry | None", dataset: str, day: str, event: str, content: dict[str, Any], sums: str
+    ) -> "Entry":
+        number, previous = (0, GENESIS) if last is None else (last.number + 1, last.digest)
+        parts = (dataset, number, day, event, canonical(content), sums, secrets.token_hex(_NONCE_BYTES), previous)
+        return cls(*parts, digest=_digest(*parts))
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The parsed body. A body that is not a JSON object raises one of UNREADABLE."""
+        found = json.loads(self.body)
+        if not isinstance(found, dict):
+            raise ValueError("The body of an entry is a JSON object.")
+        return found
+
+    @property
+    def changed(self) -> bool:
+        """Whether the entry was changed: its digest does not fit it."""
+        *parts, digest = vars(self).values()
+        return bool(digest != _digest(*parts))
+
+
+def canonical(content: dict[str, Any]) -> str:
+    """The same text for the same content: sorted names, floats in full."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _digest(*parts: str | int) -> str:
+    """Digest of the parts. Parts that are neither text nor numbers were not written here; their digest fits nothing."""
+    return hashlib.sha256(json.dumps(parts, separators=(",", ":"), default=repr).encode()).hexdigest()
+
+
+def broken_links(entry: Entry, before: Entry | None) -> list[str]:
+    """One sentence for each way in which an entry does not follow `before`; None: there is no entry before."""
+    place, previous = (0, GENESIS) if before is None else (before.number + 1, before.digest)
+    found = []
+    if entry.number != place:
+        found.append(f"Entry {entry.number} stands where entry {place} should: one is missing or was put in.")
+    if entry.previous != previous:
+        found.append(f"Entry {entry.number} does not follow the entry before it: that one was changed or removed.")
+    if entry.changed:
+        found.append(f"Entry {entry.number} was changed after it was written: its digest does not fit it.")
+    return found
 
 
 @dataclass(frozen=True)
@@ -55,6 +125,9 @@ class Terms:
         return who(self.unit, self.unit_column)
 
 
+# ---- accounts and debits as JSON
+
+
 def to_text(account: Account) -> str:
     """The account as canonical JSON, for an entry."""
     found = {
@@ -73,23 +146,17 @@ def to_text(account: Account) -> str:
 def account_of(entry: Entry) -> Account:
     """The account that an entry carries; ValueError unless `to_text` wrote it."""
     try:
-        account = _account_of(json.loads(entry.sums))
-        if to_text(account) == entry.sums:
+        said = json.loads(entry.sums)
+        *moments, reserve = map(_fraction, said["taken"])
+        added, inside = map(_fraction, said["added"]), map(_fraction, said.get("inside", ("0", "0")))
+        limits, counted = _filter_of(said["box"]), (int(said["debits"]), bool(said["private"]))
+        sums: Any = (*added, limits, tuple(moments), reserve, *inside, *counted)
+        account = Account(Budget(*said["total"]), *sums)
+        if len(moments) == (1 if limits is None else len(limits.orders)) and to_text(account) == entry.sums:
             return account
     except UNREADABLE:
         pass
     raise ValueError(f"Entry {entry.number} does not carry the sums up to it.")
-
-
-def _account_of(said: dict[str, Any]) -> Account:
-    added_epsilon, added_delta = map(_fraction, said["added"])
-    epsilon, delta = map(_fraction, said.get("inside", ("0", "0")))
-    *moments, reserve = map(_fraction, said["taken"])
-    total, limits, debits = Budget(*said["total"]), _filter_of(said["box"]), int(said["debits"])
-    if len(moments) != (1 if limits is None else len(limits.orders)):
-        raise ValueError("Expected a sum of moments for every order.")
-    sums = (added_epsilon, added_delta, limits, tuple(moments), reserve, epsilon, delta)
-    return Account(total, *sums, debits, bool(said["private"]))
 
 
 def _fraction(text: str) -> Fraction:
@@ -146,6 +213,9 @@ def debit_of(entry: Entry) -> Debit:
     raise ValueError(f"Entry {entry.number} does not say what it spends.")
 
 
+# ---- a whole ledger
+
+
 def next_account(before: Account | None, entry: Entry) -> Account:
     """The account after this entry; ValueError, naming it, where it exceeds the total or is not the one it carries."""
     found = Account(Terms.of_entry(entry).budget) if before is None else _added(before, entry)
@@ -155,26 +225,21 @@ def next_account(before: Account | None, entry: Entry) -> Account:
 
 
 def _added(before: Account, entry: Entry) -> Account:
-    if entry.event == OUTCOME:
-        if not _is_outcome(entry):
-            raise ValueError(f"Entry {entry.number} does not say what became of a debit.")
-        return before
-    if entry.event != DEBIT:
-        raise ValueError(f"Entry {entry.number} is neither a debit nor an outcome.")
+    wrong, after = "is neither a debit nor an outcome", None
     try:
-        after = before.admitted(debit_of(entry))
-    except UNREADABLE:  # numbers that do not fit each other
-        raise ValueError(f"Entry {entry.number} does not say what it spends.") from None
+        if entry.event == OUTCOME:
+            wrong = "does not say what became of a debit"
+            if entry.content["outcome"] in OUTCOMES and 0 < int(entry.content["debit"]) < entry.number:
+                after = before
+        elif entry.event == DEBIT:
+            wrong = "does not say what it spends"
+            after = before.admitted(debit_of(entry))
+            wrong = "spends more than was left"
+    except UNREADABLE:  # also numbers that do not fit each other
+        pass
     if after is None:
-        raise ValueError(f"Entry {entry.number} spends more than was left.")
+        raise ValueError(f"Entry {entry.number} {wrong}.")
     return after
-
-
-def _is_outcome(entry: Entry) -> bool:
-    try:
-        return entry.content["outcome"] in OUTCOMES and 0 < int(entry.content["debit"]) < entry.number
-    except UNREADABLE:
-        return False
 
 
 class LedgerState(NamedTuple):
@@ -186,13 +251,14 @@ class LedgerState(NamedTuple):
     delta: float | None  # None: the last two entries are not charges
 
 
-def state_of(ends: Ends) -> LedgerState:
-    """The state of a ledger, from its first and last entries only; ValueError where they do not fit together.
+def state_of(
+    first: Entry | None, before: Entry | None, last: Entry | None, head: tuple[int, str] | None
+) -> LedgerState:
+    """The state of a ledger, from its first, second to last and last entry; ValueError where they do not fit together.
 
     The account before the last entry is taken from the entry before it, and not added up again: a change further back
     is found by `problems_in`, and does not affect what the next debit is charged against.
     """
-    first, before, last, head = ends
     if first is None or last is None or head != (last.number, last.digest):
         raise ValueError(_NO_END)
     problems = broken_links(first, None)

@@ -27,20 +27,16 @@ _ZERO = Fraction(0)
 
 
 @dataclass(frozen=True)
-class Filter:
+class Filter(Room):
     """Fixed limits: on the sum of moments of one of these orders and of reserves, or on the sum of deltas."""
 
-    orders: tuple[float, ...]
-    moments: tuple[float, ...]
-    reserve: float
     delta: float = 0.0  # of charges that add up; the sum of their epsilons is limited by the total
 
     @classmethod
     def holding(cls, epsilon: float, delta: float, adding: float, reserve: float, gaussian: float = 0.0) -> "Filter":
         """The largest limits with these shares of delta that keep (epsilon, delta), rounded down (L2).
 
-        Rounded down further than necessary: a machine whose logarithm differs in the last bit must not find them too
-        large.
+        Rounded further than necessary: a machine whose logarithm differs in the last bit must not find them too large.
         """
         tail = delta * reserve
         log_rest = math.log(delta * (1 - adding - reserve - gaussian) / (1 - tail))
@@ -84,11 +80,9 @@ def filters(epsilon: float, delta: float) -> tuple[Filter, ...]:
 
 def is_within(limits: Filter, epsilon: float, delta: float) -> bool:
     """Whether a filter keeps what is left."""
-    if epsilon < _LEAST or not all(1 <= order < math.inf for order in limits.orders):
-        return False
-    if not all(map(math.isfinite, limits.moments)) or limits.reserve < 0 or limits.delta < 0:
-        return False
-    return limits.spends(epsilon) <= delta
+    orders, moments = all(1 <= order < math.inf for order in limits.orders), all(map(math.isfinite, limits.moments))
+    valid = epsilon >= _LEAST and orders and moments and limits.reserve >= 0 and limits.delta >= 0
+    return valid and limits.spends(epsilon) <= delta
 
 
 @dataclass(frozen=True)
@@ -124,28 +118,24 @@ class Account:
             price = charge.price(Room(limits.orders, left, limits.reserve - float(self.reserve)))
             debit = Debit(charge.budget, price)
             return debit if self.admitted(debit) else None
-        added = Debit(charge.budget)
-        times = self._times_added(charge.budget, self.left_delta)
-        openings = [
-            found for limits in filters(*self._rest()) if self.admitted((found := self._opening(limits, charge))[1])
-        ]
-        best = max(openings, key=lambda found: found[0], default=None)
-        if best is not None and best[0] >= (times, times):
-            return best[1]
-        return added if self.admitted(added) else None
+        times, added = self._times_added(charge.budget, self.left_delta), Debit(charge.budget)
+        openings = [self._opening(limits, charge) for limits in filters(*self._rest())]
+        admitted = [found for found in openings if self.admitted(found[1])]
+        best = max(admitted, key=lambda found: found[0], default=((-1, 0), added))
+        debit = best[1] if best[0] >= (times, times) else added
+        return debit if self.admitted(debit) else None
 
     def admitted(self, debit: Debit) -> "Account | None":
         """The account after the debit, in exact arithmetic; None if it would exceed the total."""
         if debit.opens is not None and (self.filter is not None or not is_within(debit.opens, *self._rest())):
             return None
-        limits = debit.opens or self.filter
-        if debit.price is None and limits is None:
+        limits, price = debit.opens or self.filter, debit.price
+        if price is None and limits is None:
             after = self.after(debit)
             return after if after.left_epsilon >= 0 and after.left_delta >= 0 else None
-        if debit.price is None or limits is None:
+        if price is None or limits is None or len(price.moments) != len(limits.orders):
             return None
-        paid = (*debit.price.moments, debit.price.reserve)
-        if len(paid) != len(limits.orders) + 1 or not all(map(math.isfinite, paid)):
+        if not all(map(math.isfinite, (*price.moments, price.reserve))):
             return None
         after = self.after(debit)
         return after if after._fits(limits) else None
@@ -173,6 +163,7 @@ class Account:
 
     @property
     def left_delta(self) -> Fraction:
+        """The same of delta."""
         return Fraction(self.total.delta) - self.added_delta
 
     @property
@@ -216,10 +207,9 @@ class Account:
 
     def _opening(self, limits: Filter, charge: Charge) -> tuple[tuple[int, int], Debit]:
         """The debit that opens this filter, and how many like it fit: by any rule, and by adding up."""
-        room = Room(limits.orders, limits.moments, limits.reserve)
-        price, added = charge.price(room), self._times_added(charge.budget, Fraction(limits.delta))
-        return (max(added, math.floor(price.times(room))), added), Debit(charge.budget, price, limits)
+        price, added = charge.price(limits), self._times_added(charge.budget, Fraction(limits.delta))
+        return (max(added, math.floor(price.times(limits))), added), Debit(charge.budget, price, limits)
 
     def _times_added(self, budget: Budget, delta: Fraction) -> int:
-        """How many such releases add up to what is left of epsilon, and to this delta."""
+        """How many such releases fit if they add up."""
         return math.floor(min(self.left_epsilon / Fraction(budget.epsilon), delta / Fraction(budget.delta)))

@@ -11,8 +11,19 @@ from unicodedata import is_normalized, normalize
 from dimfree._validate import check_at_least, check_finite, check_flag, check_kind, check_path, check_positive, quoted
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.errors import BudgetExceeded, InvalidFile, InvalidParameter
-from dimfree.ledger.chain import DEBIT, OPENED, OUTCOME, Entry
-from dimfree.ledger.entries import OUTCOMES, LedgerState, Terms, debit_to_dict, problems_in, state_of, to_text
+from dimfree.ledger.entries import (
+    DEBIT,
+    OPENED,
+    OUTCOME,
+    OUTCOMES,
+    Entry,
+    LedgerState,
+    Terms,
+    debit_to_dict,
+    problems_in,
+    state_of,
+    to_text,
+)
 from dimfree.ledger.filter import Account
 from dimfree.ledger.remaining import Status, status_of
 from dimfree.ledger.spending import Charge
@@ -45,8 +56,12 @@ class Charged:
         Nor is its warning where warnings are errors: the release, which is paid for, would be lost. The outcome has
         the date of the debit: a date of its own could reveal how long the release took.
         """
+        ledger, content = self.ledger, {"debit": self.number, "outcome": OUTCOMES[refused]}
         try:
-            self.ledger._append_outcome({"debit": self.number, "outcome": OUTCOMES[refused]}, self.day)
+            with writing(ledger.path, ledger.timeout) as transaction:
+                found = ledger._checked_state(transaction)
+                entry = ledger._append(transaction, found.last, self.day, OUTCOME, content, found.account)
+            ledger._seen = entry
         except Exception as error:  # noqa: BLE001 - whatever it is, the release is not handed over yet
             why = str(error) if isinstance(error, InvalidFile) else type(error).__name__
             with suppress(Warning):
@@ -112,7 +127,7 @@ class Ledger:
         self.timeout = check_positive("timeout", timeout)
         self._closed = False
         self._seen: Entry | None = None
-        found = self._opened(_given_terms(epsilon, delta, neighbours, unit), neighbours, unit)
+        found = self._opened(_given_terms(epsilon, delta, neighbours, unit))
         self.terms, self._seen = found.terms, found.last
 
     def __enter__(self) -> Self:
@@ -131,13 +146,11 @@ class Ledger:
         charge : Charge
             What the release costs.
         terms : Terms
-            The promise of the release. Its neighbours and its unit must be those of the ledger.
+            The guarantee of the release. Its neighbours and its unit must be those of the ledger.
         private : bool, default True
             False where the noise is seeded.
-        what : str, default ""
-            What is released, for the list of entries.
-        parameters : str, default ""
-            The public parameters of the release, for the list of entries.
+        what, parameters : str, default ""
+            What is released, and with which public parameters, for the list of entries.
 
         Returns
         -------
@@ -162,10 +175,13 @@ class Ledger:
                 account = found.account.admitted(debit)
             if debit is not None and account is not None:
                 content = {**debit_to_dict(debit), **said}
-                entry = Entry.following(found.last, self.dataset, _today(), DEBIT, content, to_text(account))
-                transaction.append(entry)
+                entry = self._append(transaction, found.last, _today(), DEBIT, content, account)
         if account is None:
-            raise BudgetExceeded(self._refusal(found, charge.budget))
+            asked, remaining = charge.budget, status_of(found.account, charge.budget.delta)
+            raise BudgetExceeded(
+                f"A charge of epsilon={asked.epsilon!r}, delta={asked.delta!r} exceeds the remaining budget of the "
+                f"ledger of {self.dataset!r}. {remaining}. No budget was charged, and nothing was released."
+            )
         self._seen = entry
         return Charged(self, entry.number, entry.day)
 
@@ -174,10 +190,8 @@ class Ledger:
 
         Parameters
         ----------
-        epsilon : float
-            Budget of that release.
-        delta : float
-            Budget of that release. 0, as with Laplace noise, is charged as the smallest delta there is.
+        epsilon, delta : float
+            Budget of that release. A delta of 0, as with Laplace noise, is charged as the smallest delta there is.
         what : str, default "another release"
             What is released, for the list of entries.
 
@@ -190,9 +204,7 @@ class Ledger:
         BudgetExceeded
             If the charge does not fit. Nothing is charged.
         """
-        budget = Budget(epsilon, SMALLEST_DELTA if check_finite("delta", delta) == 0 else delta)
-        check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
-        check_at_least("delta", budget.delta, SMALLEST_DELTA)
+        budget = _checked_budget(epsilon, SMALLEST_DELTA if check_finite("delta", delta) == 0 else delta)
         return self.charge(Charge(budget), terms=self.terms, what=_checked_text("what", what, least=0))
 
     def entries(self) -> tuple[Entry, ...]:
@@ -221,7 +233,8 @@ class Ledger:
         -------
         Status
         """
-        return status_of(self._state())
+        found = self._state()
+        return status_of(found.account, found.delta)
 
     def account(self) -> Account:
         """What was charged, in the exact sums of the accounting.
@@ -272,9 +285,12 @@ class Ledger:
         total = self.terms.budget
         return f"<Ledger: {self.dataset!r} in {str(self.path)!r}, epsilon={total.epsilon!r}, delta={total.delta!r}>"
 
-    def _opened(self, asked: Terms | None, neighbours: object, unit: object) -> LedgerState:
-        """The state of the ledger. It is created if it does not exist and a total was given."""
-        if asked is None:
+    def _opened(self, given: dict[str, Any]) -> LedgerState:
+        """The state of the ledger. It is created if it does not exist and a total was given.
+
+        The whole file is checked before that: a damaged one may hide a ledger of this data set.
+        """
+        if "budget" not in given:
             with reading(self.path, self.timeout) as transaction:
                 if not transaction.holds(self.dataset):
                     raise InvalidParameter(_no_ledger(self.dataset, transaction.datasets()))
@@ -282,24 +298,26 @@ class Ledger:
         else:
             with writing(self.path, self.timeout, create=True) as transaction:
                 if not transaction.holds(self.dataset):
-                    self._make(transaction, asked)
+                    if problems := transaction.problems():
+                        raise self._damaged(problems[0])
+                    terms = Terms(**{"neighbours": Neighbours.ADD_REMOVE, "unit": "row", **given})
+                    self._append(transaction, None, _today(), OPENED, terms.to_dict(), Account(terms.budget))
                 found = self._checked_state(transaction)
-        _check_agreement(found.terms, asked, neighbours, unit, self.dataset)
+        if replace(found.terms, **given) != found.terms:
+            total = found.terms.budget
+            raise InvalidParameter(
+                f"The ledger of {self.dataset!r} was opened with epsilon={total.epsilon!r}, delta={total.delta!r}, "
+                f"{found.terms.neighbours} neighbours and {found.terms.who}, which never changes. Leave epsilon, "
+                "delta, neighbours and unit out to reopen it."
+            )
         return found
 
-    def _make(self, transaction: Transaction, terms: Terms) -> None:
-        """Create a ledger. The whole file is checked first: a damaged one may hide a ledger of this data set."""
-        if problems := transaction.problems():
-            raise self._damaged(problems[0])
-        account = to_text(Account(terms.budget))
-        transaction.append(Entry.following(None, self.dataset, _today(), OPENED, terms.to_dict(), account))
-
-    def _append_outcome(self, content: dict[str, Any], day: str) -> None:
-        with writing(self.path, self.timeout) as transaction:
-            found = self._checked_state(transaction)
-            entry = Entry.following(found.last, self.dataset, day, OUTCOME, content, to_text(found.account))
-            transaction.append(entry)
-        self._seen = entry
+    def _append(
+        self, transaction: Transaction, last: Entry | None, day: str, event: str, content: dict[str, Any], sums: Account
+    ) -> Entry:
+        entry = Entry.following(last, self.dataset, day, event, content, to_text(sums))
+        transaction.append(entry)
+        return entry
 
     def _state(self) -> LedgerState:
         with reading(self.path, self.timeout) as transaction:
@@ -312,7 +330,7 @@ class Ledger:
         another ledger, is an error.
         """
         try:
-            found = state_of(transaction.ends(self.dataset))
+            found = state_of(*transaction.ends(self.dataset))
         except ValueError as error:
             raise self._damaged(str(error)) from None
         seen = self._seen
@@ -322,13 +340,6 @@ class Ledger:
 
     def _damaged(self, first: str) -> InvalidFile:
         return InvalidFile(_DAMAGED.format(dataset=self.dataset, path=str(self.path), first=first))
-
-    def _refusal(self, found: LedgerState, asked: Budget) -> str:
-        """Why a charge does not fit, what is spent, and what would fit."""
-        return (
-            f"A charge of epsilon={asked.epsilon!r}, delta={asked.delta!r} exceeds the remaining budget of the ledger "
-            f"of {self.dataset!r}. {status_of(found, asked.delta)}. No budget was charged, and nothing was released."
-        )
 
     def _check_alike(self, terms: Terms) -> None:
         if self._closed:
@@ -390,34 +401,26 @@ def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _given_terms(epsilon: object, delta: object, neighbours: str | Neighbours | None, unit: object) -> Terms | None:
-    if epsilon is None and delta is None:
-        return None
-    if epsilon is None or delta is None:
+def _given_terms(epsilon: object, delta: object, neighbours: str | Neighbours | None, unit: object) -> dict[str, Any]:
+    """The terms that were given; what is left out is that of the ledger."""
+    given: dict[str, Any] = {}
+    if (epsilon is None) != (delta is None):
         raise InvalidParameter(
             "Expected epsilon and delta together: the total of the ledger. Leave out both to reopen."
         )
-    budget = Budget(epsilon, delta)  # type: ignore[arg-type]
+    if epsilon is not None:
+        given["budget"] = _checked_budget(epsilon, delta)
+    if neighbours is not None:
+        given["neighbours"] = Neighbours.parse(neighbours)
+    if unit is not None:
+        if not isinstance(unit, str):
+            raise InvalidParameter("Expected unit to name the column of the privacy unit, or '' for unnamed keys.")
+        given |= {"unit": "person", "unit_column": unit or None}
+    return given
+
+
+def _checked_budget(epsilon: Any, delta: Any) -> Budget:
+    budget = Budget(epsilon, delta)
     check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
     check_at_least("delta", budget.delta, SMALLEST_DELTA)
-    return Terms(budget, Neighbours.parse(Neighbours.ADD_REMOVE if neighbours is None else neighbours), *_unit(unit))
-
-
-def _unit(unit: object) -> tuple[str, str | None]:
-    if unit is None:
-        return "row", None
-    if not isinstance(unit, str):
-        raise InvalidParameter("Expected unit to name the column that says whose each row is, or '' for unnamed keys.")
-    return "person", unit or None
-
-
-def _check_agreement(found: Terms, asked: Terms | None, neighbours: Any, unit: object, dataset: str) -> None:
-    """Terms given again when a ledger is reopened must be those it was opened with."""
-    relation = found.neighbours if neighbours is None else Neighbours.parse(neighbours)
-    whose = (found.unit, found.unit_column) if unit is None else _unit(unit)
-    if Terms(found.budget if asked is None else asked.budget, relation, *whose) != found:
-        raise InvalidParameter(
-            f"The ledger of {dataset!r} was opened with epsilon={found.budget.epsilon!r}, "
-            f"delta={found.budget.delta!r}, {found.neighbours} neighbours and {found.who}, which never changes. Leave "
-            "epsilon, delta, neighbours and unit out to reopen it."
-        )
+    return budget

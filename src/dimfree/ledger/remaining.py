@@ -7,7 +7,6 @@ from fractions import Fraction
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget
 from dimfree.accounting.events import has_fine_noise
 from dimfree.accounting.sharing import gaussian_budget, gaussian_opening
-from dimfree.ledger.entries import LedgerState
 from dimfree.ledger.filter import Account
 from dimfree.ledger.spending import GAUSSIAN, Charge
 
@@ -45,25 +44,22 @@ class Status:
     def __str__(self) -> str:
         count = "1 charge" if self.charges == 1 else f"{self.charges} charges"
         spent = f"epsilon {self.spent_epsilon:.4g} of {self.total.epsilon:.6g} is spent at delta {self.total.delta:.6g}"
-        ways = [f"up to {_text(self.next_budget)}"] if self.next_budget else []
-        if self.next_gaussian:
-            ways.append(f"with Gaussian noise alone (the per-column estimator) up to {_text(self.next_gaussian)}")
+        conditions = (
+            ("", self.next_budget),
+            ("with Gaussian noise alone (the per-column estimator) ", self.next_gaussian),
+        )
+        ways = [f"{how}up to epsilon {each.epsilon!r} (delta {each.delta!r})" for how, each in conditions if each]
         following = f"the next release may use {', or '.join(ways)}" if ways else "no further release fits"
         return f"{count}: {spent}; {following}"
 
 
-def _text(budget: Budget) -> str:
-    return f"epsilon {budget.epsilon!r} (delta {budget.delta!r})"
-
-
-def status_of(found: LedgerState, delta: float | None = None) -> Status:
-    """`delta`: of the next release, that of the last one if it is None."""
-    account, total = found.account, found.terms.budget
-    delta = delta or found.delta or total.delta
+def status_of(account: Account, delta: float | None) -> Status:
+    """`delta`: of the next release, that of the total if it is None."""
+    delta = delta or account.total.delta
     following, gaussian = largest_next(account, delta), _largest_gaussian(account, delta)
     if following and gaussian and gaussian.epsilon <= following.epsilon:
         gaussian = None
-    return Status(total, account.spent_epsilon, following, gaussian, account.debits, account.private)
+    return Status(account.total, account.spent_epsilon, following, gaussian, account.debits, account.private)
 
 
 def largest_next(account: Account, delta: float) -> Budget | None:
@@ -71,7 +67,7 @@ def largest_next(account: Account, delta: float) -> Budget | None:
 
     Rounded down to four digits, and checked to fit.
     """
-    deltas = (delta, *(_rounded_down(left) for left in account.left_deltas if 0 < left < delta))
+    deltas = (delta, *(_round_down(left) for left in account.left_deltas if 0 < left < delta))
     usable = [each for each in deltas if each >= SMALLEST_DELTA and _fits(account, SMALLEST_EPSILON, each)]
     found = [Budget(_largest_epsilon(account, each), each) for each in usable]
     return max(found, key=lambda budget: budget.epsilon, default=None)
@@ -83,13 +79,10 @@ def _largest_gaussian(account: Account, delta: float) -> Budget | None:
         return None
     left = float(Fraction(account.filter.moments[0]) - account.moments[0])
     epsilon = gaussian_budget(math.sqrt(max(left, 0.0)), delta, account.total.epsilon).epsilon
-    budget = Budget(_rounded_down(epsilon), delta)
-    fits = (
-        epsilon > SMALLEST_EPSILON
-        and has_fine_noise(budget)
-        and account.decide(Charge(budget, (gaussian_opening(budget),))) is not None
-    )
-    return budget if fits else None
+    budget = Budget(_round_down(epsilon), delta)
+    if epsilon <= SMALLEST_EPSILON or not has_fine_noise(budget):
+        return None
+    return budget if account.decide(Charge(budget, (gaussian_opening(budget),))) is not None else None
 
 
 def _largest_epsilon(account: Account, delta: float) -> float:
@@ -100,14 +93,14 @@ def _largest_epsilon(account: Account, delta: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if _fits(account, middle, delta) else (low, middle)
     near = float(f"{low:.4g}")  # what adds up to a round number is found again
-    return near if _fits(account, near, delta) else max(_rounded_down(low), SMALLEST_EPSILON)
+    return near if _fits(account, near, delta) else max(_round_down(low), SMALLEST_EPSILON)
 
 
 def _fits(account: Account, epsilon: float, delta: float) -> bool:
     return account.decide(Charge(Budget(epsilon, delta))) is not None
 
 
-def _rounded_down(number: float) -> float:
-    """Rounded down to four digits."""
+def _round_down(number: float) -> float:
+    """Round down to four digits."""
     unit = 10.0 ** (math.floor(math.log10(number)) - 3)
     return float(f"{math.floor(number / unit) * unit:.4g}")

@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -25,10 +24,12 @@ _FARTHEST = 3.0  # times epsilon: larger losses count as infinite
 # Times the limit: where the curve may be cut. What is beyond counts as an infinite loss.
 _TRUNCATIONS = (1.0005, 1.01, 1.05, 1.2, 1.5, 2.0, 4.0, 10.0)
 _ROUNDING = 1e-12
+_UP = 1 + _ROUNDING
 
 
-class Room(NamedTuple):
-    """What a filter has left: for the moment of each order, and for infinite losses."""
+@dataclass(frozen=True)
+class Room:
+    """What a filter has left, or its limits: for the moment of each order, and for infinite losses."""
 
     orders: tuple[float, ...]
     moments: tuple[float, ...]
@@ -63,12 +64,21 @@ class Charge:
         return self
 
     def price(self, room: Room) -> Price:
-        """The price at the orders of a filter: of several valid prices the one that fits most often."""
-        prices = [guaranteed_price(self.budget, room.orders)]
-        if self.runs:
-            each = [[Price(losses.moments(room.orders), losses.infinite) for losses in losses_of(r)] for r in self.runs]
-            prices.append(_sum_of_prices(max(found, key=lambda price: price.times(room)) for found in each))
-        return max(prices, key=lambda price: price.times(room))
+        """The price at the orders of a filter: of several valid prices the one that fits most often.
+
+        Moments and reserves of several runs add up.
+        """
+
+        def best(prices: Iterable[Price]) -> Price:
+            return max(prices, key=lambda price: price.times(room))
+
+        guaranteed = guaranteed_price(self.budget, room.orders)
+        if not self.runs:
+            return guaranteed
+        each = [best(Price(found.moments(room.orders), found.infinite) for found in losses_of(r)) for r in self.runs]
+        moments = zip(*(price.moments for price in each), strict=True)
+        together = Price(tuple(sum(parts) * _UP for parts in moments), sum(price.reserve for price in each) * _UP)
+        return best((guaranteed, together))
 
 
 def guaranteed_price(budget: Budget, orders: tuple[float, ...]) -> Price:
@@ -84,15 +94,8 @@ def guaranteed_price(budget: Budget, orders: tuple[float, ...]) -> Price:
 
 def _rounded_up(moments: Floats, orders: tuple[float, ...]) -> tuple[float, ...]:
     """Moments of losses that no Gaussian is known to dominate."""
-    found = np.where(np.array(orders) == GAUSSIAN, NO_GAUSSIAN, np.maximum(0.0, moments) * (1 + _ROUNDING) + _ROUNDING)
+    found = np.where(np.array(orders) == GAUSSIAN, NO_GAUSSIAN, np.maximum(0.0, moments) * _UP + _ROUNDING)
     return tuple(found.tolist())
-
-
-def _sum_of_prices(prices: Iterable[Price]) -> Price:
-    """The price of several runs: moments and reserves add up."""
-    listed, up = list(prices), 1 + _ROUNDING
-    moments = zip(*(price.moments for price in listed), strict=True)
-    return Price(tuple(sum(each) * up for each in moments), sum(price.reserve for price in listed) * up)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +115,7 @@ class Losses:
 
     def behind(self, mu: float, x: Floats) -> Floats:
         """The curve, at levels x, of Gaussian releases of precision mu² followed by a release with these losses."""
-        return self.infinite + hockey_stick(mu, x[:, None] - self.levels) @ self.masses * (1 + _ROUNDING)
+        return self.infinite + hockey_stick(mu, x[:, None] - self.levels) @ self.masses * _UP
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class GaussianLosses:
     def moments(self, orders: tuple[float, ...]) -> tuple[float, ...]:
         """order·(order - 1)·mu²/2, rounded up; mu² in the place of `GAUSSIAN`."""
         factors = (1.0 if order == GAUSSIAN else order * (order - 1) / 2 for order in orders)
-        return tuple(factor * self.mu**2 * (1 + _ROUNDING) for factor in factors)
+        return tuple(factor * self.mu**2 * _UP for factor in factors)
 
 
 @lru_cache(maxsize=64)  # a function of public numbers
@@ -143,7 +146,7 @@ def _gaussian_losses(run: Costs) -> list[GaussianLosses]:
         return []
     mu = compose((*(event.mu for event in run.before), max(branch.mu for branch in run.menu)))
     slack = reserve(run.budget.usable_epsilon, run.budget.delta)
-    larger = (mu + 1.26 * slack.epsilon) * math.exp(2 * slack.ratio) * (1 + _ROUNDING)
+    larger = (mu + 1.26 * slack.epsilon) * math.exp(2 * slack.ratio) * _UP
     return [GaussianLosses(larger, 4 * slack.tail)] if larger <= 2 and slack.epsilon <= mu**2 / 2 else []
 
 
@@ -162,7 +165,7 @@ def run_profile(run: Costs, x: Floats) -> Floats:
         worst = np.maximum(worst, _chords(levels, values).behind(branch.search_mu, levels))
     mu = compose(event.mu for event in run.before)
     ideal = _chords(levels, worst).behind(mu, x - slack.epsilon)
-    return math.exp(slack.ratio) * ideal * (1 + _ROUNDING) + slack.tail
+    return math.exp(slack.ratio) * ideal * _UP + slack.tail
 
 
 def _levels(epsilon: float) -> Floats:
@@ -180,4 +183,4 @@ def _chords(x: Floats, values: Floats) -> Losses:
     gaps = np.diff(a, prepend=0.0)
     slopes = np.append(np.diff(heights, prepend=1.0) / gaps, 0.0)
     masses = np.maximum(np.diff(slopes), 0.0) * a + _ROUNDING * heights * a / gaps  # rounding may have made it concave
-    return Losses(levels, masses, float(heights[-1]) * (1 + _ROUNDING))
+    return Losses(levels, masses, float(heights[-1]) * _UP)

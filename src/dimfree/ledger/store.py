@@ -23,10 +23,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from dimfree.errors import InvalidFile
-from dimfree.ledger.chain import Ends, Entry
+from dimfree.ledger.entries import Entry
 
 APPLICATION = 0x64696D66  # marks the file as a ledger of dimfree
 FORMAT = 2  # 1: no nonces, no running sums
@@ -60,8 +59,13 @@ _TWO_NAMES = (
 )
 _MOUNTED = "is a mount of a single file: mount the folder that holds it instead, and open it there. "
 _WHY = "By the other name SQLite does not find its journal, and charges could be lost. Nothing was charged."
+_OTHER_FORMAT = (
+    f"is a ledger of format {{}}, and this version of dimfree reads format {FORMAT}: use the version that made it, or "
+    "open a new ledger in another file and debit there what was spent here."
+)
 _DAMAGED = "is damaged: restore it from a copy, and count every release since then as spent."
-_REMEDIES = {  # the first entry whose name is a prefix of SQLite's error name
+_REMEDIES = {  # the first entry whose name is a prefix of SQLite's error name; APPEND: of a trigger
+    "APPEND": "refuses to change an entry: rows are added, never changed.",
     "SQLITE_NOTADB": "is damaged, or is not a ledger: pass a file that dimfree.Ledger or 'dimfree ledger create' made.",
     "SQLITE_BUSY": "is locked by another process: wait until it is done, or pass a longer timeout.",
     "SQLITE_FULL": "cannot be written, the disk is full: free some space. Nothing was released.",
@@ -91,15 +95,17 @@ class Transaction:
     def entry(self, dataset: str, number: int) -> Entry | None:
         return next(self.entries(dataset, "AND number = ?", number), None)
 
-    def ends(self, dataset: str) -> Ends:
-        """What is needed to add an entry: as many rows, however many there are."""
+    def ends(self, dataset: str) -> tuple[Entry | None, Entry | None, Entry | None, tuple[int, str] | None]:
+        """First, second to last and last entry, and the head: as many rows, however many there are."""
         first = next(self.entries(dataset, "ORDER BY number LIMIT 1"), None)
         last, before = (*self.entries(dataset, "ORDER BY number DESC LIMIT 2"), None, None)[:2]
-        return Ends(first, before, last, self.head(dataset))
+        return first, before, last, self.head(dataset)
 
     def head(self, dataset: str) -> tuple[int, str] | None:
         """Number and digest of the last entry, as stored beside the entries."""
-        return self._row("SELECT number, digest FROM heads WHERE dataset = ?", dataset)
+        query = "SELECT number, digest FROM heads WHERE dataset = ?"
+        found: tuple[int, str] | None = self._connection.execute(query, (dataset,)).fetchone()
+        return found
 
     def holds(self, dataset: str) -> bool:
         """Whether there is any trace of a ledger of this data set."""
@@ -120,12 +126,9 @@ class Transaction:
         """What is wrong with the file itself, one sentence each; reads all of it."""
         changed = _schema(self._connection) != _expected_schema()
         found = ["The tables or triggers of the file were changed."] if changed else []
-        if self._row("PRAGMA integrity_check(1)") != ("ok",):
+        if self._connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
             found.append("The file is damaged: SQLite's integrity check fails.")
         return found
-
-    def _row(self, query: str, *values: str) -> Any:
-        return self._connection.execute(query, values).fetchone()
 
 
 @contextmanager
@@ -137,10 +140,7 @@ def writing(path: Path, timeout: float, *, create: bool = False) -> Iterator[Tra
         connection.execute("BEGIN IMMEDIATE")
         try:
             _check_one_name(path.resolve())  # again: a link may have been made meanwhile
-            if fresh:
-                _make_tables(connection)
-            else:
-                _check_format(connection, path)
+            _make_tables(connection) if fresh else _check_format(connection, path)
             yield Transaction(connection)
             connection.execute("COMMIT")
         except BaseException:
@@ -172,7 +172,9 @@ def _connected(path: Path, timeout: float) -> Iterator[sqlite3.Connection]:
         connection.execute("PRAGMA fullfsync = ON")  # macOS: fsync alone leaves rows in the drive's own cache
         yield connection
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the second: SQLite quoted damaged text in its message
-        raise _error(path, _remedy(error)) from None
+        name = "APPEND" if "append-only" in str(error) else getattr(error, "sqlite_errorname", None) or ""
+        remedy = next((remedy for code, remedy in _REMEDIES.items() if name.startswith(code)), _DAMAGED)
+        raise _error(path, remedy) from None  # about the file and never about a row
     finally:
         if connection is not None:
             connection.close()
@@ -192,11 +194,7 @@ def _check_format(connection: sqlite3.Connection, path: Path, *, schema: bool = 
     if mark != APPLICATION:
         raise _error(path, _REMEDIES["SQLITE_NOTADB"])
     if version != FORMAT:
-        raise _error(
-            path,
-            f"is a ledger of format {version}, and this version of dimfree reads format {FORMAT}: use "
-            "the version that made it, or open a new ledger in another file and debit there what was spent here.",
-        )
+        raise _error(path, _OTHER_FORMAT.format(version))
     if path.stat().st_size < pages * size:
         raise _error(path, f"{_DAMAGED} (Its end is missing.)")
     if schema and _schema(connection) != _expected_schema():
@@ -218,14 +216,6 @@ def _expected_schema() -> list[tuple[str, ...]]:
     found = _schema(connection)
     connection.close()
     return found
-
-
-def _remedy(error: sqlite3.Error | UnicodeDecodeError) -> str:
-    """SQLite's message as a sentence with a remedy; it is about the file and never about a row."""
-    if "append-only" in str(error):
-        return "refuses to change an entry: rows are added, never changed."
-    name = getattr(error, "sqlite_errorname", "") or ""
-    return next((remedy for code, remedy in _REMEDIES.items() if name.startswith(code)), _DAMAGED)
 
 
 def _error(path: Path, what: str) -> InvalidFile:
