@@ -1,16 +1,13 @@
-"""Every command's help shows an example; every example parses, and the cheap ones run as they stand."""
+"""Every command's help shows an example, and every example parses; the tests of the commands run them."""
 
 import shlex
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
 
 import dimfree.cli
-from dimfree.noise import SeededNoise
-from dimfree.release import release_mean
 
 ROOT = typer.main.get_command(dimfree.cli.app)
 
@@ -37,16 +34,12 @@ def examples(text: str) -> list[list[str]]:
 EXAMPLES = [(path, words) for path, command in COMMANDS.items() for words in examples(command.help or "")]
 
 
-def shown(words: list[str]) -> str:
-    return CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(dimfree.cli.app, words).output
-
-
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_every_help_shows_an_example_of_itself(path):
     text = COMMANDS[path].help or ""
     assert "Example" in text
     assert any(words[: len(path)] == list(path) for words in examples(text)), "an example of another command only"
-    page = shown([*path, "--help"])
+    page = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(dimfree.cli.app, [*path, "--help"]).output
     assert "Example" in page
     assert f"dimfree {' '.join(path)} " in page or f"dimfree {' '.join(path)}\n" in page.replace(" \n", "\n")
 
@@ -69,37 +62,3 @@ def test_an_example_that_is_wrong_is_found(broken):
     words = examples(f"Example:\n\n  {broken}\n")[0]
     with pytest.raises(Exception, match=r"(?i)no such option|missing parameter|missing option"):
         parsed(words)
-
-
-def run(words, folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    return CliRunner().invoke(dimfree.cli.app, words)
-
-
-def example_of(name: str, *having: str) -> list[str]:
-    return next(words for path, words in EXAMPLES if path == (name,) and set(having) <= set(words))
-
-
-def test_the_example_of_compose_runs(tmp_path, monkeypatch):
-    X = np.random.default_rng(42).normal(size=(500, 2))
-    for seed, name in enumerate(("first.json", "second.json")):
-        release = release_mean(X, epsilon=2.0, delta=1e-6, covariance=np.ones(2), noise=SeededNoise(seed))
-        (tmp_path / name).write_text(release.to_json(), encoding="utf-8")
-    done = run(example_of("compose"), tmp_path, monkeypatch)
-    assert done.exit_code == 0, done.output
-    assert "2 release(s) about the same people" in done.stdout
-
-
-def test_the_example_of_plan_runs(tmp_path, monkeypatch):
-    done = run(example_of("plan", "--n"), tmp_path, monkeypatch)
-    assert done.exit_code == 0, done.output
-    assert done.stdout.startswith("error (found)\t")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [example_of("plan", "--accuracy"), example_of("tradeoff")], ids=["plan", "tradeoff"])
-def test_longer_examples_run(words, tmp_path, monkeypatch):
-    if "--chart" in words:
-        pytest.importorskip("altair")
-    done = run(words, tmp_path, monkeypatch)
-    assert done.exit_code == 0, done.output

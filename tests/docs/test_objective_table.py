@@ -41,15 +41,9 @@ def test_the_page_tells_how_many_records_are_needed(row):
     [(1, 0.3, Neighbours.ADD_REMOVE), (5, 1.0, Neighbours.ADD_REMOVE), (20, 4.0, Neighbours.REPLACE_ONE)],
 )
 def test_plan_and_refusal_state_the_same_number(relation, columns, epsilon):
-    few = release_mean(
-        np.zeros((9, columns)),
-        epsilon=epsilon,
-        delta=DELTA,
-        objective="relative",
-        neighbours=str(relation),
-        noise=RecordingNoise(),
-    )
-    planned = plan(n=9, d=columns, epsilon=epsilon, delta=DELTA, neighbours=str(relation))
+    given = {"epsilon": epsilon, "delta": DELTA, "neighbours": str(relation)}
+    few = release_mean(np.zeros((9, columns)), objective="relative", noise=RecordingNoise(), **given)
+    planned = plan(n=9, d=columns, **given)
     assert planned.objective == "relative"
     least = planned.course.smallest_count
     assert f"about {least} are needed" in few.refusal
@@ -69,12 +63,9 @@ def test_the_epsilon_that_a_refusal_names_would_do(columns):
 
 def test_one_record_fewer_is_refused():
     """Under replace-one the number of records is public, and needs √2 times as many."""
-    least = math.ceil(LEAST_STRENGTH / strength(1.0, Neighbours.REPLACE_ONE, _public_precision(), 5))
+    precision = calibrate_gaussian(Budget(4.0, DELTA), private_count=False).untested.mu ** 2
+    least = math.ceil(LEAST_STRENGTH / strength(1.0, Neighbours.REPLACE_ONE, precision, 5))
     table = np.random.default_rng(0).normal(size=(least, 5))
     options = {"epsilon": 4.0, "delta": DELTA, "objective": "relative", "neighbours": "replace-one"}
     assert not release_mean(table, **options, noise=SeededNoise(0)).refused
     assert release_mean(table[1:], **options, noise=SeededNoise(0)).refused
-
-
-def _public_precision() -> float:
-    return calibrate_gaussian(Budget(4.0, DELTA), private_count=False).untested.mu ** 2

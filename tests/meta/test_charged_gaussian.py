@@ -10,13 +10,8 @@ from dimfree.accounting.events import charged_gaussian
 
 SOURCE = Path(__file__).parents[2] / "src" / "dimfree"
 CONSTRUCTOR = "accounting/events.py"
-DIRECT = {  # files that state a Gaussian cost by its stddev, and why
-    CONSTRUCTOR: "the constructors",
-}
 DRAWING = ("kernel/", "paper/")  # where noise is drawn
-QUOTIENTS = {  # files there that divide by a mu, and what comes of it
-    "paper/profiling.py": "the stddev of the noisy count, which is charged as it is",
-}
+QUOTIENTS = {"paper/profiling.py"}  # the stddev of the noisy count, which is charged as it is
 SIMULATED = ("audit/", "planning/simulated_table.py")  # draws of tests and forecasts
 
 
@@ -41,11 +36,11 @@ def files_with(is_found):
 
 
 def test_no_other_file_states_a_gaussian_cost_by_hand():
-    assert files_with(calls_gaussian) == set(DIRECT)
+    assert files_with(calls_gaussian) == {CONSTRUCTOR}
 
 
 def test_no_file_that_draws_noise_computes_a_stddev_from_a_mu():
-    assert {name for name in files_with(divides_by_mu) if name.startswith(DRAWING)} == set(QUOTIENTS)
+    assert {name for name in files_with(divides_by_mu) if name.startswith(DRAWING)} == QUOTIENTS
 
 
 def test_gaussian_noise_is_drawn_as_its_event_states_and_nowhere_else():

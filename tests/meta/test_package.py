@@ -4,6 +4,7 @@ import re
 import subprocess
 import tomllib
 from fnmatch import fnmatch
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import yaml
 from tools import release_check, sbom
 
 import dimfree
+from dimfree._validate import install_command
 from dimfree.ledger.store import FORMAT as LEDGER
 from dimfree.paper.profiling import FORMAT as PROFILE
 from dimfree.results.grouped import FORMAT as MEANS
@@ -22,6 +24,7 @@ CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-
 PROJECT = CONFIGURATION["project"]
 WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
 STABILITY = (ROOT / "docs/stability.md").read_text(encoding="utf-8")
+TEXTS = {".py", ".md", ".ipynb", ".toml", ".yml", ".yaml", ".j2", ".html", ""}
 LEFT_OUT = {".ci", ".gitignore", "LICENSE", "README.md", "pyproject.toml"}  # the build takes the last four by itself
 
 
@@ -58,9 +61,6 @@ def test_nothing_tracked_is_missing_from_the_sdist():
     assert {name for name in top if not any(fnmatch(name, pattern) for pattern in included)} == set()
 
 
-# ---- the bill of materials
-
-
 def test_every_locked_package_is_in_the_bill_with_its_hashes():
     bill = sbom.bill(LOCK, PROJECT)
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
@@ -68,9 +68,6 @@ def test_every_locked_package_is_in_the_bill_with_its_hashes():
     assert listed == re.findall(r"^[^\s;]+==[^\s;]+", LOCK, re.MULTILINE)
     assert sum(len(each["hashes"]) for each in bill["components"]) == LOCK.count("--hash=sha256:")
     assert len({each["bom-ref"] for each in bill["components"]}) == len(bill["components"])
-
-
-# ---- the workflow
 
 
 def recipe(target: str) -> list[str]:
@@ -90,9 +87,6 @@ def test_the_workflow_runs_what_make_test_runs():
     assert len(expected) == 7
 
 
-# ---- the stability page
-
-
 @pytest.mark.parametrize(
     ("file", "number"),
     [
@@ -104,3 +98,52 @@ def test_the_workflow_runs_what_make_test_runs():
 )
 def test_the_page_has_the_numbers_of_the_formats(file, number):
     assert re.search(rf"^\| {file}[^|]*\| {number} \|", STABILITY, re.MULTILINE)
+
+
+# What a message advises to install: packages of others, as the metadata list them; never dimfree by its name
+
+
+def files():
+    for folder in ("src", "docs", "examples", "tests", "proofs", "benchmarks", "tools"):
+        yield from (path for path in (ROOT / folder).rglob("*") if path.suffix in TEXTS and path.is_file())
+    yield from ROOT.glob("*.md")
+
+
+def test_nobody_is_advised_to_install_dimfree_from_an_index():
+    by_name = re.compile(r"pip install (-\S+ )*['\"]?dimfree\b")
+    assert [path.name for path in files() if by_name.search(path.read_text(encoding="utf-8", errors="ignore"))] == []
+
+
+@pytest.mark.parametrize(
+    ("extra", "needed"),
+    [
+        ("files", "pip install 'pyarrow>=17'"),
+        ("report", "pip install 'altair>=5.4' 'jinja2>=3.1' 'vl-convert-python>=1.7'"),
+        ("dask", "pip install 'dask[array,dataframe,distributed]>=2025.1'"),
+    ],
+)
+def test_the_packages_of_an_extra_are_named(monkeypatch, extra, needed):
+    listed = [
+        "numpy>=2.0",
+        "altair>=5.4; extra == 'dev'",
+        "pyarrow>=17; extra == 'files'",
+        "altair>=5.4; extra == 'report'",
+        "jinja2>=3.1; extra == 'report'",
+        'vl-convert-python>=1.7; extra == "report"',
+        "dask[array,dataframe,distributed]>=2025.1 ; extra == 'dask'",
+    ]
+    monkeypatch.setattr(metadata, "requires", lambda name: listed)
+    assert install_command(extra) == needed
+
+
+def test_without_metadata_the_checkout_is_named(monkeypatch):
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", missing)
+    assert install_command("files") == "pip install '.[files]' in a checkout of dimfree"
+
+
+@pytest.mark.parametrize("extra", ["files", "frames", "polars", "charts", "report", "excel", "remote", "zarr", "gpu"])
+def test_every_extra_has_packages(extra):
+    assert re.fullmatch(r"pip install( '[a-z0-9-]+>=[0-9.]+')+", install_command(extra))

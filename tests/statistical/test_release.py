@@ -1,4 +1,4 @@
-"""A release as a whole: which noise it asks for, that its stated noise is the truth, that honest data passes."""
+"""A release as a whole: which noise the stable core asks for, exactly; and how often honest data passes."""
 
 import math
 from fractions import Fraction
@@ -8,31 +8,19 @@ import pytest
 from flat_options import with_options
 from privacy.asked import Asked, branches_with_test, opened
 from scipy.special import bdtrc
-from scipy.stats import chi2
 from stats import sampling
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.kernel.statistics.friends import RADIUS
 from dimfree.kernel.statistics.stable import core_sensitivity
-from dimfree.noise import SystemNoise
+from dimfree.noise import SeededNoise
 from dimfree.paper.friend_counts import friend_counts
 from dimfree.release import release_mean
 from dimfree.shapes import Isotropic
 
 BUDGET = Budget(4.0, 1e-6)
-FAILURE = 0.01
-COUNT, DIMENSION = 350, 4
-
-
-def release(X, noise, **way):
-    return release_mean(X, **with_options(epsilon=4.0, delta=1e-6, shape=Isotropic(1.0), noise=noise, **way))
-
-
-@pytest.fixture
-def table(rng):
-    """Most records together, some at the rim, a few far away: weights of every kind."""
-    return spoiled(rng, strangers=5)
+COUNT, DIMENSION, ALARM = 350, 4, 1e-6
 
 
 def spoiled(rng, strangers):
@@ -96,51 +84,57 @@ def test_the_map_of_the_stable_core(rng, relation, strangers):
     assert np.allclose(found.value, [float(m) * radius / RADIUS for m in exact], rtol=0, atol=1e-6 * found.stddev)
 
 
-# The sample: noise_stddev is the truth
-
-WAYS = {"known": {}, "gaussian tails": {"tails": "gaussian"}, "replace-one": {"neighbours": "replace-one"}}
-WIDE, TRIALS = 40, 15
+# Honest data passes, wild data does not
 
 
-def noise_fits(errors, stddevs, false_alarm):
-    """Whether errors have the stated standard deviations: the sum of squares of all of them is a chi-square."""
-    ratio = float(((errors / stddevs) ** 2).sum())
-    return min(chi2.cdf(ratio, errors.size), chi2.sf(ratio, errors.size)) > false_alarm / 2
+def refused_too_often(refused, draws):
+    """More refusals than a pass probability of 0.99 explains."""
+    return bool(bdtrc(refused - 1, draws, 0.01) <= ALARM) if refused else False
 
 
-@sampling(1e-6)
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
-def test_the_stated_noise_is_the_truth(way):
-    """All records at the origin, so that the released mean is the noise; right scale accepted, × 0.7 and × 1.3 not."""
-    noise, origin = SystemNoise(), np.zeros((COUNT, WIDE))
-    found = [release(origin, noise, **way) for _ in range(TRIALS)]
-    kept = [one for one in found if not one.refused]
-    assert len(kept) > TRIALS // 2
-    errors, stddevs = (np.array([getattr(one, name) for one in kept]) for name in ("mean", "noise_stddev"))
-    assert noise_fits(errors, stddevs, 1e-6)
-    assert not noise_fits(errors, 0.7 * stddevs, 1e-6)
-    assert not noise_fits(errors, 1.3 * stddevs, 1e-6)
+def refusals(seed, draws, rows_of, **given):
+    noises = (SeededNoise(100 * seed + index) for index in range(draws))
+    tables = (rows_of(np.random.default_rng([seed, index])) for index in range(draws))
+    options = with_options(delta=1e-6, **given)
+    return sum(release_mean(X, noise=noise, **options).refused for X, noise in zip(tables, noises, strict=True))
 
 
-# The sample: honest data passes
+@sampling(ALARM)
+def test_honest_tables_pass_and_wild_ones_do_not(seed):
+    def honest(rng):
+        return rng.normal(size=(500, 20)) * np.linspace(3, 0.3, 20)
+
+    def wild(rng):
+        return rng.normal(size=(500, 20)) * 10 ** rng.uniform(-5, 5, size=(500, 1))
+
+    assert not refused_too_often(refusals(seed, 30, honest, epsilon=2.0), 30)
+    assert refused_too_often(refusals(seed, 8, wild, epsilon=2.0), 8)
 
 
-def refusals_fit(refusals, trials, probability, false_alarm):
-    """Whether this many refusals are no surprise when each has at most this probability."""
-    return refusals == 0 or bdtrc(refusals - 1, trials, probability) > false_alarm
+SPECTRA = {
+    "flat": np.ones(40),
+    "decay": 1 / np.arange(1, 41) ** 0.5,
+    "steep": 1 / np.arange(1, 41),
+    "spiked": np.concatenate([[10.0, 10.0], np.ones(38)]),
+    "low rank": np.concatenate([np.ones(4), np.full(36, 1e-3)]),
+}
 
 
 @pytest.mark.slow
-@sampling(1e-6)
-@pytest.mark.parametrize("tails", ["gaussian", "heavy"])
-@pytest.mark.parametrize("way", [WAYS["known"], WAYS["replace-one"]], ids=["known", "replace-one"])
-@pytest.mark.parametrize(("count", "dimension"), [(250, 2), (400, 30)])
-def test_honest_data_passes(rng, way, tails, count, dimension):
-    """At least 0.99 of the tables that follow the model are released."""
-    trials, noise = 300, SystemNoise()
-    outliers = 0.0 if tails == "gaussian" else 0.03
-    refused = sum(
-        release(rng.normal(size=(count, dimension)), noise, tails=tails, outliers=outliers, **way).refused
-        for _ in range(trials)
-    )
-    assert refusals_fit(refused, trials, FAILURE, 1e-6)
+@pytest.mark.parametrize("stddev", SPECTRA.values(), ids=SPECTRA.keys())
+@sampling(ALARM)
+def test_five_hundred_honest_records_pass(seed, stddev):
+    def honest(rng):
+        return rng.normal(size=(500, len(stddev))) * stddev + rng.normal(size=len(stddev))
+
+    assert not refused_too_often(refusals(seed, 100, honest, epsilon=1.0), 100)
+
+
+@pytest.mark.slow
+@sampling(ALARM)
+@pytest.mark.parametrize(("tails", "outliers"), [("gaussian", 0.0), ("heavy", 0.03)])
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("size", [(250, 2), (400, 30)])
+def test_honest_records_of_a_known_shape_pass(seed, relation, tails, outliers, size):
+    given = {"epsilon": 4.0, "shape": Isotropic(1.0), "tails": tails, "outliers": outliers, "neighbours": relation}
+    assert not refused_too_often(refusals(seed, 300, lambda rng: rng.normal(size=size), **given), 300)
