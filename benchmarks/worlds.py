@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.peers.friends import pair_distance
 from dimfree._types import Floats
-from dimfree.planning.spectra import SMALLEST, draw, public_rows, spectrum
+from dimfree.planning.question import SMALLEST, draw, public_rows, spectrum
 from dimfree.simulation import public_simulation
 
 GENEROUS = 10.0  # the radius that an estimator is told, over the distance of the mean from the origin

@@ -27,7 +27,7 @@ from benchmarks.contestants import ADD, CONTESTANTS, FACTS, REPLACE, Contestant
 from benchmarks.record import table
 from benchmarks.trials import Point, Score, score_of, scored
 from benchmarks.worlds import Synthetic
-from dimfree.planning.spectra import SPECTRA
+from dimfree.planning.question import SPECTRA
 
 MODULE = "benchmarks.accuracy.field"
 EPSILON = 1.0

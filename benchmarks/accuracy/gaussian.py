@@ -18,7 +18,7 @@ from benchmarks.peers.sums import clipped_sum
 from dimfree import Options, Release, SeededNoise, release_mean
 from dimfree._types import Floats
 from dimfree.accounting.precision import largest_mu
-from dimfree.planning.spectra import SPECTRA, draw
+from dimfree.planning.question import SPECTRA, draw
 
 ALL = tuple(SPECTRA)
 CONTAMINATED = 0.02  # share of gross outliers

@@ -20,7 +20,7 @@ from benchmarks.accuracy.planned_report import report, verdicts
 from benchmarks.accuracy.running import DELTA, Course
 from dimfree import Release, SeededNoise, release_mean
 from dimfree._types import Floats
-from dimfree.planning.spectra import SPECTRA
+from dimfree.planning.question import SPECTRA
 
 MODULE = "benchmarks.accuracy.planned"
 NOTHING, TOLD = "nothing", "covariance"

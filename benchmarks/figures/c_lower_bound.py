@@ -17,7 +17,7 @@ from benchmarks.figures.searching import Line, Results, Search, fitted, needed_r
 from benchmarks.figures.spots import Task
 from dimfree.accounting.precision import largest_mu
 from dimfree.paper.bounds import fingerprinting_lower_bound
-from dimfree.planning.spectra import spectrum
+from dimfree.planning.question import spectrum
 
 OURS = "dimfree known"
 

@@ -9,7 +9,7 @@ from benchmarks.accuracy.resolving import Verdict, judged
 from benchmarks.figures.drawing import GUIDE, Figure, row
 from benchmarks.figures.searching import Line, Results, Search, needed_row, needed_words, slope_along_d
 from benchmarks.figures.spots import Task
-from dimfree.planning.spectra import spectrum
+from dimfree.planning.question import spectrum
 
 EPSILON, BOUND = 1.0, 0.25
 

@@ -17,7 +17,7 @@ from benchmarks.accuracy.running import DELTA
 from benchmarks.figures.drawing import MEASURED, MORE, row
 from benchmarks.figures.spots import Spot, Task
 from dimfree.accounting.precision import largest_mu
-from dimfree.planning.spectra import spectrum
+from dimfree.planning.question import spectrum
 
 LEAST = 32
 STEPS = 4  # to the octave

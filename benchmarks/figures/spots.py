@@ -19,7 +19,7 @@ from benchmarks.accuracy.running import DELTA
 from benchmarks.contestants import Contestant, contestants_named
 from benchmarks.worlds import Priors, Synthetic
 from dimfree._types import Floats
-from dimfree.planning.spectra import spectrum
+from dimfree.planning.question import spectrum
 
 _IN_MEMORY = 200_000_000  # entries
 _BLOCK = 10_000_000

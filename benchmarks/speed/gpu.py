@@ -24,7 +24,7 @@ from dimfree.data.gpu.device import Place, require_same_bits
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, as_records
 from dimfree.noise import SeededNoise
-from dimfree.planning.spectra import spectrum
+from dimfree.planning.question import spectrum
 from dimfree.threads import cores
 
 SEED = 20250101

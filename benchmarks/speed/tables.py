@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.planning.spectra import DISTANCE, spectrum
+from dimfree.planning.question import DISTANCE, spectrum
 
 SPECTRUM = "S3"  # standard deviations i^-1/2
 _BLOCK_ENTRIES = 2**23

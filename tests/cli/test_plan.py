@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from dimfree.cli import app
 from dimfree.data import read
 from dimfree.planning import plan as plan_module
+from dimfree.planning import tradeoff as tradeoff_chart
 from dimfree.planning import tradeoff as tradeoff_module
-from dimfree.planning import tradeoff_chart
 from dimfree.planning.plan import plan
 from dimfree.planning.question import Prediction
 from dimfree.planning.tradeoff import Tradeoff

@@ -32,7 +32,7 @@ from dimfree.paper import sample_sizes
 from dimfree.paper.bounds import fingerprinting_lower_bound, packing_lower_bound
 from dimfree.paper.grouping import slots
 from dimfree.paper.variance_votes import group_variances
-from dimfree.planning.spectra import stddevs_of_public
+from dimfree.planning.question import stddevs_of_public
 from dimfree.shapes import Isotropic
 
 dp.enable_features(*opendp.FEATURES)

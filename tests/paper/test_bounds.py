@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dimfree.accounting.precision import largest_mu
 from dimfree.errors import InvalidParameter
 from dimfree.paper.bounds import BUCKETS, fingerprinting_lower_bound, packing_lower_bound
-from dimfree.planning.spectra import spectrum
+from dimfree.planning.question import spectrum
 
 spectra = st.lists(st.floats(0.01, 100.0), min_size=1, max_size=20)
 accuracies = st.floats(0.001, 30.0)

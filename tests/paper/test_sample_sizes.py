@@ -20,7 +20,7 @@ from dimfree.paper.sample_sizes import (
     plan_records,
     unknown_covariance_records,
 )
-from dimfree.planning.spectra import spectrum
+from dimfree.planning.question import spectrum
 
 ALL = (
     known_covariance_records,

@@ -7,8 +7,7 @@ import numpy as np
 from dimfree import release_mean
 from dimfree.accounting.budget import Budget
 from dimfree.noise import SeededNoise
-from dimfree.planning.question import Question
-from dimfree.planning.spectra import draw, spectrum
+from dimfree.planning.question import Question, draw, spectrum
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 

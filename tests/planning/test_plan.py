@@ -13,8 +13,8 @@ from dimfree.accounting.precision import largest_mu
 from dimfree.errors import InvalidParameter
 from dimfree.planning.plan import plan
 from dimfree.planning.predict import predict
+from dimfree.planning.question import spectrum
 from dimfree.planning.solve import solve
-from dimfree.planning.spectra import spectrum
 
 KNOWN = {"knowledge": "covariance", "spectrum": "S2"}
 

@@ -23,9 +23,8 @@ from dimfree.planning.predict import (
     smallest_count,
     whole_mu,
 )
-from dimfree.planning.question import Question
+from dimfree.planning.question import Question, stddevs_of_public
 from dimfree.planning.simulated_table import MirroredNoise, SimulatedTable, simulated_records
-from dimfree.planning.spectra import stddevs_of_public
 from dimfree.programs.run import NO_SCALE, TOO_FEW
 from dimfree.shapes import Isotropic
 

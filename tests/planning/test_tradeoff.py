@@ -7,13 +7,21 @@ import numpy as np
 import pytest
 
 from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.planning import tradeoff as tradeoff_chart
 from dimfree.planning import tradeoff as tradeoff_module
-from dimfree.planning import tradeoff_chart
 from dimfree.planning.plan import plan
-from dimfree.planning.question import Prediction
-from dimfree.planning.spectra import spectrum
-from dimfree.planning.tradeoff import FREE, Tradeoff, TradeoffRow, knee_of, tradeoff
-from dimfree.planning.tradeoff_chart import PRIVATE, SAMPLING, chart_bytes, figures
+from dimfree.planning.question import Prediction, spectrum
+from dimfree.planning.tradeoff import (
+    FREE,
+    PRIVATE,
+    SAMPLING,
+    Tradeoff,
+    TradeoffRow,
+    chart_bytes,
+    figures,
+    knee_of,
+    tradeoff,
+)
 
 NOISE = 5.0  # of the stand-in: NOISE · ‖σ‖₁ / (n ε)
 FEWEST = 500.0  # of n ε: the stand-in refuses below

@@ -17,7 +17,7 @@ from streams import store, wide
 from dimfree.data import read
 from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.noise import SeededNoise
-from dimfree.planning.spectra import spectrum
+from dimfree.planning.question import spectrum
 from dimfree.release import release_mean
 from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank
 from dimfree.shapes.from_public import shape_from

@@ -12,7 +12,7 @@ from scipy.stats import binom
 from stats import sampling
 
 from dimfree import SeededNoise, release_mean
-from dimfree.planning.spectra import draw, spectrum
+from dimfree.planning.question import draw, spectrum
 from dimfree.simulation import public_simulation
 
 RATE = 1e-7  # of each cell and test; there are some three hundred

@@ -102,7 +102,7 @@ def tradeoff(asked: Any) -> None:
 
     Exit code 0: shown. 2: bad input.
     """
-    from dimfree.planning.tradeoff_chart import ENDINGS, chart_bytes, require_altair
+    from dimfree.planning.tradeoff import ENDINGS, chart_bytes, require_altair
     from dimfree.results.writing import write_file
 
     if asked.chart is not None:
@@ -160,7 +160,7 @@ def _spectrum(asked: Any) -> Any:
             "protects nobody in it. Say --public if everybody may see that table; otherwise describe the SDs by "
             "--spectrum, or by numbers that are public anyway in --spectrum-file."
         )
-    from dimfree.planning.spectra import stddevs_of_public
+    from dimfree.planning.question import stddevs_of_public
 
     return stddevs_of_public(dimfree.read_table(asked.like))
 

@@ -1,10 +1,9 @@
 """Find the fourth of n, d, epsilon and accuracy, given three of them: `dimfree.plan`. No data are read."""
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -23,14 +22,21 @@ from dimfree.paper.sample_sizes import (
     unknown_covariance_records,
 )
 from dimfree.planning.predict import Course, course, predict, whole_mu
-from dimfree.planning.question import Knowledge, Objective, Prediction, Question, Tell, planned_objective
+from dimfree.planning.question import (
+    ANY_UNITS,
+    Document,
+    Knowledge,
+    Objective,
+    Prediction,
+    Question,
+    Tell,
+    planned_objective,
+    spread_of,
+)
 from dimfree.planning.solve import MAX_SOLVED, Search
-from dimfree.planning.spectra import ANY_UNITS, spread_of
 
-FORMAT = 3
 ACCURACIES = (1e-70, 1e70)  # outside this range squares of ratios overflow
 UNKNOWNS = ("n", "d", "epsilon", "accuracy")
-_NO_MORE = "no more columns were tried"
 _SUFFICIENT = {
     "covariance": (known_covariance_records, customised_records, plan_records, folklore_records),
     "nothing": (unknown_covariance_records, easy_instance_records),
@@ -40,7 +46,7 @@ Bound = TypeVar("Bound", Need, Limit)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Document):
     """A question with all its numbers, and what to expect.
 
     Attributes
@@ -71,6 +77,8 @@ class Plan:
         Numbers of records by theorem: enough, and necessary.
     """
 
+    _format = 3
+
     solved_for: str
     n: int
     d: int
@@ -89,24 +97,6 @@ class Plan:
     needs: tuple[Need, ...]
     limits: tuple[Limit, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON. Infinite values, such as an error where nothing is released, are None.
-
-        Returns
-        -------
-        dict
-        """
-        return {"format": FORMAT, **_plain(asdict(self))}
-
-    def to_json(self) -> str:
-        """The plan as JSON text.
-
-        Returns
-        -------
-        str
-        """
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
-
     def rows(self) -> list[tuple[str, str]]:
         """Rows (name, text) for a card. The value that was found comes first.
 
@@ -122,11 +112,11 @@ class Plan:
             "accuracy": ("error", self._error()),
         }
         name, value = found.pop(self.solved_for)
+        known = "the covariance" if self.knowledge == "covariance" else "nothing"
         rows = [(f"{name} (found)", value), *found.values(), ("delta", f"{self.delta:g}")]
         rows += [("neighbours", self.neighbours)]
         rows += [("warning", weak) for weak in weak_guarantee(self.epsilon, self.delta, self.n)]
-        rows += [("objective", self.objective)]
-        rows += [("known beforehand", "the covariance" if self.knowledge == "covariance" else "nothing")]
+        rows += [("objective", self.objective), ("known beforehand", known)]
         if math.isfinite(expected.error):
             parts = f"sampling {expected.sampling:.3g}, noise {expected.noise:.3g}, bias {expected.bias:.3g}"
             rows += [("made of", parts)]
@@ -156,14 +146,6 @@ class Plan:
 def _records(bound: float) -> str:
     """A number of records with three digits, and whole."""
     return f"n = {math.ceil(float(f'{bound:.3g}')):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @np.errstate(all="ignore")  # overflow raises InvalidParameter
@@ -198,7 +180,7 @@ def plan(
     d : int, optional
         Number of columns. Where `spectrum` is an array, d is its length.
     spectrum : str or array_like
-        Standard deviations of the columns: an array, or a name from `dimfree.planning.spectra` such as "S1". It may
+        Standard deviations of the columns: an array, or a name from `dimfree.planning.question` such as "S1". It may
         be left out unless objective is "total": to "relative" units do not matter.
     epsilon : float, optional
         Budget of the release.
@@ -273,16 +255,18 @@ def plan(
         rules = (knowledge, outliers, tails, failure_probability, objective)
         return Question(at["n"], stddevs, budget, relation, *rules)
 
-    solved = missing == "accuracy"
-    question, remark = (ask(), "") if solved else Search(missing, ask, accuracy or 0.0, tell, time_limit).solved()
+    if missing == "accuracy":
+        question, remark = ask(), ""
+    else:
+        question, remark = Search(missing, ask, accuracy or 0.0, tell, time_limit).solved()
     return _written(missing, question, spread_of(spectrum, question.dimension)[1], confidence, remark)
 
 
 def free_at(question: Question, prediction: Prediction) -> float:
-    """Return the n above which noise is below the sampling error: ‖σ‖₁²/(‖σ‖₂²·mu²), mu of the whole budget.
+    """The n above which noise is below the sampling error: ‖σ‖₁²/(‖σ‖₂²·mu²), mu of the whole budget.
 
     From noise² ≈ ‖σ‖₁²/(n·mu)² <= sampling² = ‖σ‖₂²/n. Four times as many under replace-one, where the sensitivity of a
-    sum is doubled. ‖σ‖₁²/‖σ‖₂² is at most d. Objective "relative": by the predicted noise, which falls as 1/n.
+    sum is doubled. Objective "relative": by the predicted noise, which falls as 1/n.
     """
     if question.objective == "relative" and not prediction.refused:
         return question.count * (prediction.noise / prediction.sampling) ** 2
@@ -291,21 +275,20 @@ def free_at(question: Question, prediction: Prediction) -> float:
     return rank * (CHANGED_RECORDS[question.relation] / whole_mu(question.budget)) ** 2
 
 
-def _stated(bounds: Sequence[Callable[..., Bound]], *given: object) -> tuple[Bound, ...]:
-    """Return the bounds that are proved for these numbers."""
-    found = []
-    for bound in bounds:
-        with suppress(InvalidParameter):
-            found.append(bound(*given))
-    return tuple(found)
-
-
 def _written(missing: str, question: Question, name: str, confidence: float, remark: str) -> Plan:
     prediction = predict(question, confidence)
     if missing == "d" and question.dimension == MAX_SOLVED[question.knowledge]:
-        remark = _NO_MORE
+        remark = "no more columns were tried"
     threshold, budget = free_at(question, prediction), question.budget
-    aim = question.stddevs, prediction.error, budget.epsilon
+
+    def stated(bounds: Sequence[Callable[..., Bound]], *rest: object) -> tuple[Bound, ...]:
+        """The bounds that are proved for these numbers."""
+        found = []
+        for bound in bounds:
+            with suppress(InvalidParameter):
+                found.append(bound(question.stddevs, prediction.error, budget.epsilon, *rest))
+        return tuple(found)
+
     sufficient = () if question.objective == "relative" else _SUFFICIENT[question.knowledge]
     return Plan(
         solved_for=missing,
@@ -323,6 +306,6 @@ def _written(missing: str, question: Question, name: str, confidence: float, rem
         course=course(question),
         free_at=threshold,
         free=question.count >= threshold,
-        needs=_stated(sufficient, *aim, budget.delta, 1 - confidence),
-        limits=(*_stated([fingerprinting_lower_bound], *aim, budget.delta), *_stated([packing_lower_bound], *aim)),
+        needs=stated(sufficient, budget.delta, 1 - confidence),
+        limits=(*stated([fingerprinting_lower_bound], budget.delta), *stated([packing_lower_bound])),
     )

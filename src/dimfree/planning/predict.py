@@ -8,7 +8,7 @@ import warnings
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -34,7 +34,6 @@ from dimfree.programs.unknown import choose_way
 from dimfree.release import complete
 from dimfree.request import Request
 from dimfree.results.quantiles import length_quantile
-from dimfree.results.release import Release
 
 MAX_COLUMNS = 200_000  # that are simulated
 TOO_FEW_COLUMNS = "Too few records for objective='relative' with so many columns at this budget."
@@ -78,27 +77,8 @@ class Course:
     smallest_count: int
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """What seeded runs on simulated records released.
-
-    `variances` of the noise of each column, as the releases state it; `bias`: mean squared error that mirrored noise
-    does not cancel; `ledgers` and `method` of the runs that used the most frequent estimator; `refusal` of most runs.
-    """
-
-    variances: Floats
-    bias: float
-    method: str
-    ledgers: tuple[Costs, ...]
-    refusal: str | None = None
-
-
 def predict(question: Question, confidence: float = 0.95, pairs: int = _MAX_PAIRS) -> Prediction:
-    """Return the expected error of `release_mean` on Gaussian records: root mean square, and a quantile.
-
-    It is the error of releases that are not refused; `course` gives their probability. The same question has the same
-    answer. `pairs`: how many pairs of runs are simulated at most.
-    """
+    """The expected error of releases that are not refused; `pairs`: how many pairs of runs are simulated at most."""
     level, found = check_probability("confidence", confidence), simulated(question, pairs)
     sampling, noise = question.sampling, float(found.variances.sum())
     if found.refusal is not None:
@@ -109,7 +89,7 @@ def predict(question: Question, confidence: float = 0.95, pairs: int = _MAX_PAIR
 
 
 def course(question: Question) -> Course:
-    """Return the estimator, its budget shares and its chance, as the ledgers of simulated releases have them."""
+    """The estimator, its budget shares and its chance, as the ledgers of simulated releases have them."""
     found, least = simulated(question, _MAX_PAIRS), smallest_count(question)
     if found.refusal is None:
         chance = _pass_probability(question, found.ledgers[0])
@@ -125,7 +105,7 @@ def course(question: Question) -> Course:
 
 
 def _shares(question: Question, ledgers: tuple[Costs, ...]) -> tuple[tuple[str, float], ...]:
-    """Return (purpose, share) in the order of the releases; numbered steps count together."""
+    """(purpose, share) in the order of the releases; numbered steps count together."""
     whole, spent = len(ledgers) * whole_mu(question.budget) ** 2, defaultdict[str, float](float)
     for ledger in ledgers:
         for event in (*ledger.before, *ledger.searches, *ledger.after):
@@ -134,7 +114,7 @@ def _shares(question: Question, ledgers: tuple[Costs, ...]) -> tuple[tuple[str, 
 
 
 def _pass_probability(question: Question, run: Costs) -> float:
-    """Return the chance that n̂ is not refused, which is 1 - β at `smallest_count`, times that of the stability test."""
+    """The chance that n̂ is not refused, which is 1 - β at `smallest_count`, times that of the stability test."""
     chance, beta = 1.0, question.failure_probability
     if run.before:
         chance = float(ndtr((question.count - smallest_count(question)) * run.before[0].mu - ndtri(beta)))
@@ -145,67 +125,78 @@ def _pass_probability(question: Question, run: Costs) -> float:
     return chance * taken.ladder.rungs[-1] / DENOMINATOR * (1 - beta / 2)
 
 
+@dataclass(frozen=True)
+class Simulated:
+    """What seeded runs on simulated records released.
+
+    `variances` of the noise of each column, as the releases state it; `bias`: mean squared error that mirrored noise
+    does not cancel; `runs`: method and ledger of each; `refusal` of most runs.
+    """
+
+    variances: Floats
+    bias: float
+    runs: tuple[tuple[str, Costs], ...] = ()
+    refusal: str | None = None
+
+    @property
+    def method(self) -> str:
+        """The most frequent one."""
+        return Counter(method for method, _ in self.runs).most_common(1)[0][0]
+
+    @property
+    def ledgers(self) -> tuple[Costs, ...]:
+        """Of the runs that used it."""
+        return tuple(costs for method, costs in self.runs if method == self.method)
+
+
 @lru_cache(maxsize=128)
 def simulated(question: Question, most: int = _MAX_PAIRS) -> Simulated:
     """Run up to `most` pairs with mirrored noise, until their mean square error is known well enough."""
     if question.dimension > MAX_COLUMNS:
         raise InvalidParameter(f"Expected at most {MAX_COLUMNS} columns: wider tables are not simulated.")
-    refused = partial(Simulated, np.zeros(question.dimension), 0.0, REFUSED, ())
+    nothing = np.zeros(question.dimension)
     if not _suffices(question, question.count, question.count):
-        return refused(TOO_FEW_COLUMNS if question.objective == "relative" else TOO_FEW)
+        return Simulated(nothing, 0.0, refusal=TOO_FEW_COLUMNS if question.objective == "relative" else TOO_FEW)
     few = question.count * whole_mu(question.budget) < _FEW * CHANGED_RECORDS[question.relation]
     fewest = 1 if question.dimension > _COLUMNS_PER_PREDICTION else 2
-    pairs, errors = list[_Pair](), list[float]()
+    found, refusals, errors = list[Simulated](), list[str](), list[float]()
     for draw in range(min(most, int(np.clip(_COLUMNS_PER_PREDICTION // question.dimension, fewest, _MAX_PAIRS)))):
-        pairs.append(_pair(question, draw))
-        errors += [pairs[-1].error] if pairs[-1].refusal is None else []
+        pair = _pair(question, draw)
+        if pair.refusal is not None:
+            refusals.append(pair.refusal)
+        else:
+            found.append(pair)
+            errors.append(question.sampling**2 + float(pair.variances.sum()) + pair.bias)
         enough = _STANDARD_ERROR * math.sqrt(len(errors)) * float(np.mean(errors)) if errors else 0.0
         if not few and len(errors) >= _ENOUGH_PAIRS and np.std(errors, ddof=1) < enough:
             break
-    if 2 * len(errors) <= len(pairs):
-        return refused(next(pair.refusal for pair in pairs if pair.refusal is not None))
-    found = [pair for pair in pairs if pair.refusal is None]
-    methods = Counter(method for pair in found for method in pair.methods)
-    method = methods.most_common(1)[0][0]
-    ledgers = (each for pair in found for each in zip(pair.methods, pair.ledgers, strict=True))
+    if len(found) <= len(refusals):
+        return Simulated(nothing, 0.0, refusal=refusals[0])
     variances, bias = np.mean([pair.variances for pair in found], axis=0), np.mean([pair.bias for pair in found])
-    return Simulated(variances, float(bias), method, tuple(costs for one, costs in ledgers if one == method))
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """Two releases with mirrored noise: the mean of their noise variances, their bias, and a refusal of either."""
-
-    variances: Floats
-    bias: float
-    error: float  # mean square
-    methods: tuple[str, ...]
-    ledgers: tuple[Costs, ...]
-    refusal: str | None = None
+    return Simulated(variances, float(bias), tuple(run for pair in found for run in pair.runs))
 
 
 @lru_cache(maxsize=64)
-def _pair(question: Question, draw: int) -> _Pair:
-    """Run the program twice on the same simulated records."""
-    found, errors = list[Release](), list[Floats]()
+def _pair(question: Question, draw: int) -> Simulated:
+    """Run the program twice on the same simulated records, with mirrored noise."""
+    variances, errors, runs = list[Floats](), list[Floats](), list[tuple[str, Costs]]()
     for sign in (1, -1):
         request, run, mean = _simulated_run(question, draw, sign)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a weak guarantee: the plan has a row for it
             release = complete(run, request, {})
         if release.refused:
-            return _Pair(mean, 0.0, math.inf, (), (), release.refusal)
-        found.append(release)
+            return Simulated(mean, 0.0, refusal=release.refusal)
+        variances.append(release.noise_stddev**2)
         errors.append(release.mean - mean)
-    variances = (found[0].noise_stddev ** 2 + found[1].noise_stddev ** 2) / 2
+        assert isinstance(release.ledger, Costs)  # of one run
+        runs.append((release.method, release.ledger))
     bias = float((((errors[0] + errors[1]) / 2) ** 2).sum())  # what mirrored noise does not cancel
-    ledgers = tuple(each.ledger for each in found if isinstance(each.ledger, Costs))
-    error = question.sampling**2 + float(variances.sum()) + bias
-    return _Pair(variances, bias, error, tuple(each.method for each in found), ledgers)
+    return Simulated((variances[0] + variances[1]) / 2, bias, tuple(runs))
 
 
 def _simulated_run(question: Question, draw: int = 0, sign: int = 1) -> tuple[Request, Run, Floats]:
-    """Return the request, its run on simulated records, and their mean."""
+    """The request, its run on simulated records, and their mean."""
     request = Request.checked(
         epsilon=question.budget.epsilon,
         delta=question.budget.delta,
@@ -223,7 +214,7 @@ def _simulated_run(question: Question, draw: int = 0, sign: int = 1) -> tuple[Re
 
 @lru_cache(maxsize=256)
 def smallest_count(question: Question) -> int:
-    """Return the fewest records that are not refused as too few, but for failure_probability; 0 if none will do.
+    """The fewest records that are not refused as too few, but for failure_probability; 0 if none will do.
 
     Under add/remove n̂ may fall below n by some deviations, and is then not refused as long as there may be enough
     records (P14); but the test asks for the records themselves.
@@ -238,19 +229,19 @@ def smallest_count(question: Question) -> int:
 
 
 def whole_mu(budget: Budget) -> float:
-    """Return the whole budget as one Gaussian precision."""
+    """The whole budget as one Gaussian precision."""
     return largest_mu(*idealised(budget.usable_epsilon, budget.delta))
 
 
 @lru_cache(maxsize=16)
 def _opened(question: Question) -> tuple[Run, Calibration]:
-    """Return the run and its branches, which do not depend on the number of records."""
+    """The run and its branches, which do not depend on the number of records."""
     _, run, _ = _simulated_run(question)
     return run, calibrate_known(run) if question.knowledge == "covariance" else calibrated(run, **UNKNOWN)
 
 
 def _suffices(question: Question, count: float, true_count: int) -> bool:
-    """Return whether a program goes on at this n̂, with a test that the true number does not keep from passing."""
+    """Whether a program goes on at this n̂, with a test that the true number does not keep from passing."""
     if question.objective == "relative":
         return count >= records_needed(question.budget, question.relation, question.dimension, 0.5)
     run, menu = _opened(replace(question, count=1))

@@ -1,15 +1,33 @@
-"""A question before there are records, and its answer: public numbers only."""
+"""A question before there are records, and its answer: public numbers only.
 
+Standard deviations of the columns come by name, as numbers, or from a public table. S1: ten ones, then 1/d. S2: 1/i.
+S3: i^-1/2. S4, or isotropic: ones. S5: e^-(i-1). Families take a number after a colon: power:a is i^-a; exponential:a
+is e^-a(i-1). None goes below SMALLEST.
+"""
+
+import json
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree._validate import check_at_least, check_choice, check_columns, check_count, check_magnitude, check_variances
+from dimfree._validate import (
+    check_at_least,
+    check_choice,
+    check_columns,
+    check_count,
+    check_lengths,
+    check_magnitude,
+    check_positive,
+    check_variances,
+    quoted,
+)
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
 from dimfree.options import Options, Tails
 
@@ -17,13 +35,100 @@ Objective = Literal["auto", "relative", "total"]
 Knowledge = Literal["nothing", "covariance"]
 Tell: TypeAlias = Callable[[str, int, int], None]  # (what is being done, steps done, steps in all)
 MAX_RECORDS = 10**10
+DISTANCE = 10.0  # of the mean from the origin, in units of sqrt(tr Σ)
+SMALLEST = 1e-9  # a covariance must stay invertible
+GIVEN = "given standard deviations"  # the name of a spectrum that has none
+ANY_UNITS = "any units"  # where every column counts by its own SD
+
+
+def _power(dimension: int, exponent: float) -> Floats:
+    return np.maximum(np.arange(1.0, dimension + 1) ** -exponent, SMALLEST)
+
+
+def _exponential(dimension: int, rate: float) -> Floats:
+    return np.maximum(np.exp(rate * (1.0 - np.arange(1.0, dimension + 1))), SMALLEST)
+
+
+SPECTRA: dict[str, Callable[[int], Floats]] = {
+    "S1": lambda dimension: np.where(np.arange(dimension) < 10, 1.0, 1.0 / dimension),
+    "S2": lambda dimension: _power(dimension, 1.0),
+    "S3": lambda dimension: _power(dimension, 0.5),
+    "S4": np.ones,
+    "S5": lambda dimension: _exponential(dimension, 1.0),
+}
+ALIASES = {"isotropic": "S4"}
+FAMILIES: dict[str, Callable[[int, float], Floats]] = {"power": _power, "exponential": _exponential}
+
+
+def spectrum(name: str, dimension: int) -> Floats:
+    """The standard deviations of a named spectrum in so many dimensions.
+
+    >>> spectrum("power:2", 3).round(3).tolist()
+    [1.0, 0.25, 0.111]
+    """
+    columns = check_count("d", dimension)
+    family, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
+    known = ALIASES.get(family, family)
+    if known in SPECTRA and not colon:
+        return SPECTRA[known](columns)
+    if family not in FAMILIES or not colon:
+        listed = ", ".join((*SPECTRA, *ALIASES))
+        raise InvalidParameter(
+            f"Expected spectrum={quoted(name)} to be one of {listed}, power:NUMBER or exponential:NUMBER."
+        )
+    try:
+        parameter = float(number)
+    except ValueError:
+        raise InvalidParameter(f"Expected spectrum={quoted(name)} to end in a number, as in power:0.7.") from None
+    return FAMILIES[family](columns, check_positive(family, parameter))
+
+
+def draw(stddevs: Floats, count: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
+    """(X, mean): Gaussian records about a mean at DISTANCE · sqrt(tr Σ) in a random direction."""
+    direction = generator.normal(size=len(stddevs))
+    mean = direction * (DISTANCE * np.linalg.norm(stddevs) / np.linalg.norm(direction))
+    X = generator.normal(size=(count, len(stddevs)))
+    X *= stddevs
+    X += mean
+    return X, mean
+
+
+def stddevs_of_public(table: object) -> Floats:
+    """The standard deviations of the columns of a public table; a constant column gets a tiny one.
+
+    The numbers are exact and not private, so the table has to be public.
+    """
+    with np.errstate(all="ignore"):  # what overflows is refused in the next line
+        stddevs = public_rows(table).std(axis=0)
+    if not 0 < stddevs.max() < math.inf:
+        raise InvalidParameter("Expected the public table to vary, in units that fit floating-point numbers.")
+    return np.maximum(stddevs, SMALLEST * stddevs.max())
+
+
+def public_rows(table: object) -> Floats:
+    """The rows of any table that `release_mean` accepts; every entry has to be finite."""
+    records = as_records(table)
+    if not records.count:
+        raise InvalidParameter("Expected the public table to have rows.")
+    blocks = list(records.blocks())
+    if not all(valid.all() for _, valid in blocks):
+        raise InvalidParameter("Expected the public table to be finite in every entry: drop the other rows.")
+    return np.concatenate([rows for rows, _ in blocks])
+
+
+def spread_of(given: object, dimension: int | None) -> tuple[Floats, str]:
+    """(standard deviations, name): of a named spectrum in so many dimensions, or as given."""
+    if isinstance(given, str):
+        columns = check_count("d", dimension)
+        return np.ones(columns) if given == ANY_UNITS else spectrum(given, columns), given
+    spread = check_magnitude("spectrum", check_variances("spectrum", given))
+    if dimension is not None:
+        check_lengths("spectrum", len(spread), "column", dimension)
+    return np.asarray(spread), GIVEN
 
 
 def planned_objective(objective: str, knowledge: str, spectrum: object) -> str:
-    """Return what "auto" stands for: "relative", as for a table with named columns, unless the SDs are given.
-
-    Standard deviations, or a known covariance, ask for the Euclidean error, as for an array without names.
-    """
+    """What "auto" stands for: "relative", as for a table with named columns, unless SDs or a covariance are given."""
     if check_choice("objective", objective, get_args(Objective)) != "auto":
         return objective
     return "relative" if spectrum is None and knowledge == "nothing" else "total"
@@ -33,9 +138,8 @@ def planned_objective(objective: str, knowledge: str, spectrum: object) -> str:
 class Question:
     """Sample size, standard deviations and budget of a release whose error is to be predicted.
 
-    `stddevs` are those of the columns, in any order; columns are uncorrelated and Gaussian. Equal questions are equal
-    keys. With objective "relative" units do not matter: each column has SD d^{-1/2}, so that a Euclidean length is a
-    root mean square over the columns, each in its own standard deviations.
+    Columns are uncorrelated and Gaussian; equal questions are equal keys. With objective "relative" units do not
+    matter: each column has SD d^{-1/2}, so that a Euclidean length is a root mean square over the columns in their SDs.
     """
 
     count: int
@@ -90,6 +194,38 @@ class Question:
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+
+class Document:
+    """A dataclass of public numbers that is written as JSON."""
+
+    _format: ClassVar[int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON. Infinite values, such as an error where nothing is released, are None.
+
+        Returns
+        -------
+        dict
+        """
+        return {"format": self._format, **_plain(asdict(cast(Any, self)))}
+
+    def to_json(self) -> str:
+        """The same as JSON text.
+
+        Returns
+        -------
+        str
+        """
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True)

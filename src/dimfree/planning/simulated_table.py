@@ -26,7 +26,7 @@ from dimfree.kernel import Lookout, OuterProducts, Pairs, PrivateTable, RingPair
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import ChargedNoise, Phase
 from dimfree.noise import SeededNoise
-from dimfree.planning.spectra import DISTANCE
+from dimfree.planning.question import DISTANCE
 from dimfree.shapes import Shape
 from dimfree.simulation import public_simulation
 
@@ -47,13 +47,13 @@ class MirroredNoise(SeededNoise):
         return self._sign * super().gaussian(stddev, size)
 
     def stream(self, purpose: str) -> "MirroredNoise":
-        """Return the noise of one purpose: a search that takes longer in one of the runs does not shift the others."""
+        """The noise of one purpose: a search that takes longer in one of the runs does not shift the others."""
         seed = self._seed + (crc32(purpose.encode()) << 32)
         return self._streams.setdefault(purpose, MirroredNoise(seed, self._sign))
 
 
 def simulated_records(stddevs: Floats, count: int, draw: int) -> tuple[Floats, Floats]:
-    """Return (records that stand for `count`, their mean): Gaussian, far from zero, so that shrinking gains nothing."""
+    """(records that stand for `count`, their mean): Gaussian, far from zero, so that shrinking gains nothing."""
     coins, columns = public_simulation([SEED, draw]), len(stddevs)
     rows = min(count, max(MIN_ROWS, min(MAX_ROWS, ENTRIES // columns)))
     half = coins.normal(size=(max(1, rows // 2), columns))
@@ -100,7 +100,7 @@ class SimulatedSession(Session):
         super().__init__(space, *rest)
 
     def standing_for(self, times: float) -> "SimulatedSession":
-        """Return the same run, with the same charges, in which each record stands for so many."""
+        """The same run, with the same charges, in which each record stands for so many."""
         part = _Part.__new__(_Part)
         for name in Session.__slots__:
             if name != "_phase":
@@ -183,7 +183,7 @@ class SimulatedView(View):
         return SimulatedView(self._session.standing_for(min(rate, 1.0) * self._session._times), self._space)
 
     def _fewer(self, most: int) -> "SimulatedView":
-        """Return the first records, which stand for all."""
+        """The first records, which stand for all."""
         if self._space.count <= most:
             return self
         first = self._space.records.chosen(np.arange(self._space.count) < most)

@@ -31,7 +31,7 @@ def solve(
     whole: bool = True,
     tolerance: float = TOLERANCE,
 ) -> float | None:
-    """Return a value whose error meets the aim, within the tolerance of one whose error does not.
+    """A value whose error meets the aim, within the tolerance of one whose error does not.
 
     Errors grow from `easy` to `hard`. `hard` itself if it meets the aim; None if `easy` does not. n and d are whole;
     epsilon has four digits.
@@ -88,7 +88,7 @@ class Search:
         self._tried = dict[tuple[float, bool], float]()  # errors by value, and whether by one pair of runs alone
 
     def error(self, value: float, *, rough: bool = False) -> float:
-        """Return the predicted error."""
+        """The predicted error."""
         steps = len(self._tried)
         if (value, rough) not in self._tried:
             if steps and time.monotonic() > self._end:
@@ -99,7 +99,7 @@ class Search:
         return self._tried[value, rough]
 
     def solved(self) -> tuple[Question, str]:
-        """Return the question whose predicted error meets the aim, and a remark if the search was stopped."""
+        """The question whose predicted error meets the aim, and a remark if the search was stopped."""
         try:
             found = {"n": self._records, "epsilon": self._epsilon, "d": self._columns}[self.missing]()
             return self.ask(**{self.missing: found}), ""
@@ -116,7 +116,7 @@ class Search:
             ) from None
 
     def _found(self, hard: float, easy: float, first: float, expected: Expected | None = None) -> float:
-        """Return what `solve` finds, a whole number unless epsilon is looked for: roughly, then exactly."""
+        """What `solve` finds, a whole number unless epsilon is looked for: roughly, then exactly."""
         limits, whole = (self.aim, hard, easy), self.missing != "epsilon"
         roughly = partial(self.error, rough=True)
         near = solve(roughly, *limits, first, expected, whole=whole, tolerance=_ROUGHLY)
@@ -166,6 +166,6 @@ class Search:
 
 
 def _likely_noise(question: Question) -> float:
-    """Return about how much noise: ‖σ‖₁/(n·mu), and as much again for tests and for what is estimated."""
+    """About how much noise: ‖σ‖₁/(n·mu), and as much again for tests and for what is estimated."""
     mu = question.count * whole_mu(question.budget)
     return _LIKELY * CHANGED_RECORDS[question.relation] * float(question.stddevs.sum()) / mu

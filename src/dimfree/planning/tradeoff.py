@@ -1,22 +1,33 @@
-"""`dimfree.tradeoff`: the predicted error along epsilon or n, and from which value on privacy is free."""
+"""`dimfree.tradeoff`: the predicted error along epsilon or n, from which value on privacy is free, and a picture."""
 
+import importlib.util
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from dimfree._validate import check_callable, check_count, check_each, check_positive
+from dimfree._validate import check_callable, check_count, check_each, check_positive, install_command
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.planning.predict import predict
-from dimfree.planning.question import Knowledge, Objective, Question, Tell, planned_objective
-from dimfree.planning.spectra import ANY_UNITS, spread_of
+from dimfree.planning.question import (
+    ANY_UNITS,
+    Document,
+    Knowledge,
+    Objective,
+    Question,
+    Tell,
+    planned_objective,
+    spread_of,
+)
+from dimfree.results.tables import picture_bytes
 
-FORMAT = 2
 FREE = 1.1  # privacy is called free where the error is at most this times the sampling error
+ENDINGS = (".svg", ".png", ".html", ".json")
+PRIVATE, SAMPLING = "private mean", "sampling error alone"
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class TradeoffRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tradeoff:
+class Tradeoff(Document):
     """Predicted errors along one axis. `tradeoff` returns one.
 
     Attributes
@@ -60,6 +71,8 @@ class Tradeoff:
     neighbours, objective, knowledge : str
         As given to `tradeoff`.
     """
+
+    _format = 2
 
     axis: str
     rows: tuple[TradeoffRow, ...]
@@ -128,24 +141,6 @@ class Tradeoff:
             return f"Privacy is free in all of this range: {cost}."
         return f"Privacy is free from {self.axis} = {shown(self.axis, self.knee)} on: {cost}."
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON.
-
-        Returns
-        -------
-        dict
-        """
-        return {"format": FORMAT, **asdict(self)}
-
-    def to_json(self) -> str:
-        """The curve as JSON text.
-
-        Returns
-        -------
-        str
-        """
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
-
     @classmethod
     def from_json(cls, text: str) -> "Tradeoff":
         """The curve that `to_json` wrote.
@@ -166,7 +161,7 @@ class Tradeoff:
         """
         try:
             data = json.loads(text)
-            if data.pop("format") != FORMAT:
+            if data.pop("format") != cls._format:
                 raise ValueError
             return cls(rows=tuple(TradeoffRow(**row) for row in data.pop("rows")), **data)
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -190,9 +185,7 @@ class Tradeoff:
         -------
         altair.Chart
         """
-        from dimfree.planning.tradeoff_chart import chart
-
-        return chart(self)
+        return _chart(self)
 
 
 @np.errstate(all="ignore")  # overflow raises InvalidParameter
@@ -315,3 +308,50 @@ def _axis_and_values(given: dict[str, Any]) -> tuple[str, list[Any]]:
 def shown(axis: str, at: float) -> str:
     """A value of the axis as text. Numbers of records are rounded up."""
     return str(math.ceil(at)) if axis == "n" else f"{at:.3g}"
+
+
+def require_altair() -> None:
+    """Refuse before anything is predicted if a chart could not be drawn."""
+    if importlib.util.find_spec("altair") is None or importlib.util.find_spec("vl_convert") is None:
+        raise InvalidParameter(f"A chart needs Altair: install it with {install_command('charts')}.")
+
+
+def figures(curve: Tradeoff) -> list[dict[str, Any]]:
+    """One record for each error there is, as a chart wants them."""
+    private = [{"line": PRIVATE, "at": row.at, "error": row.error} for row in curve.rows if row.error is not None]
+    return private + [{"line": SAMPLING, "at": row.at, "error": row.sampling} for row in curve.rows]
+
+
+def _chart(curve: Tradeoff) -> Any:
+    """The private error, the sampling error dashed, the knee upright, on logarithmic scales."""
+    require_altair()
+    import altair as alt
+
+    points, lines = figures(curve), [PRIVATE, SAMPLING]
+    heights = [point["error"] for point in points]
+    domain = [min(heights) / 1.1, max(heights) * 1.1]
+    ticks, log = alt.Axis(values=[row.at for row in curve.rows]), alt.Scale(type="log", nice=False)
+    across = alt.X("at:Q", scale=log, title={"n": "records n", "epsilon": "epsilon"}[curve.axis], axis=ticks)
+    legend = alt.Legend(title=None, orient="bottom", labelLimit=0, symbolType="stroke", symbolSize=400)
+    drawn = alt.Chart(alt.InlineData(values=points)).encode(
+        x=across,
+        y=alt.Y("error:Q", scale=alt.Scale(type="log", domain=domain), title="Euclidean error (RMS), predicted"),
+        color=alt.Color("line:N", sort=lines, scale=alt.Scale(domain=lines), legend=legend),
+        strokeDash=alt.StrokeDash("line:N", sort=lines, scale=alt.Scale(domain=lines, range=[[1, 0], [6, 4]])),
+        tooltip=["line:N", "at:Q", "error:Q"],
+    )
+    words = alt.TitleParams("What privacy costs", subtitle=[curve.conditions(), curve.verdict()])
+    knee = []
+    if curve.knee is not None:  # its label is on the side that has space
+        late = curve.knee > math.sqrt(curve.rows[0].at * curve.rows[-1].at)
+        label = f"free from {curve.axis} = {shown(curve.axis, curve.knee)}"
+        base = alt.Chart(alt.InlineData(values=[{"at": curve.knee, "label": label}])).encode(x=across)
+        words = base.mark_text(align="right" if late else "left", baseline="top", dx=-4 if late else 4)
+        knee = [base.mark_rule(strokeWidth=1.5, color="#777"), words.encode(y=alt.value(4), text="label:N")]
+    title = alt.TitleParams("What privacy costs", subtitle=[curve.conditions(), curve.verdict()])
+    return alt.layer(*knee, drawn.mark_line(point=True)).properties(title=title, width=560, height=380)
+
+
+def chart_bytes(curve: Tradeoff, ending: str) -> bytes:
+    """The picture in the format of a file's ending; an .html file needs no network."""
+    return picture_bytes(curve.chart(), ending)
