@@ -15,17 +15,17 @@ import dimfree.kernel.statistics.distances
 import dimfree.kernel.statistics.products
 import dimfree.kernel.statistics.secret_ring
 import dimfree.kernel.statistics.stable
-import dimfree.paper.friend_counts
+import dimfree.paper.averaging
 
 STATISTICS = dimfree.kernel.statistics
-IN_ROWS = ((dimfree.paper.friend_counts, "_ROWS"), (STATISTICS.distances, "_ROWS"))
+IN_ROWS = ((dimfree.paper.averaging, "_ROWS"), (STATISTICS.distances, "_ROWS"))
 IN_ENTRIES: tuple[tuple[Any, str], ...] = (
     (dimfree.data.records, "_BLOCK_ENTRIES"),
     (dimfree.data.source, "SPARSE_BLOCK_ENTRIES"),
     (dimfree.kernel.rows.space, "_BLOCK_ENTRIES"),
     (dimfree.kernel.rows.space, "_TILE_ENTRIES"),
     (dimfree.kernel.rows.exact_product, "_BLOCK_ENTRIES"),
-    (dimfree.paper.friend_counts, "_CELLS"),
+    (dimfree.paper.averaging, "_CELLS"),
     (STATISTICS.distances, "_CELLS"),
     (STATISTICS.products, "_CELLS"),
     (STATISTICS.secret_ring, "_CELLS"),

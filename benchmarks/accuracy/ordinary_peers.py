@@ -16,9 +16,9 @@ import numpy as np
 from benchmarks.accuracy.ordinary_worlds import Generator
 from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.composition import Composition
 from dimfree.accounting.losses import Pure
 from dimfree.accounting.precision import largest_mu
+from dimfree.accounting.several_runs import Composition
 
 LAPLACE, GAUSSIAN = "Laplace", "Gaussian"
 _TOLERANCE = 1e-3  # of the share of epsilon that a column gets

@@ -14,7 +14,7 @@ from benchmarks.peers.friends import best_radius, friend_counts
 from benchmarks.peers.gaussians import Gaussians
 from dimfree._types import Floats
 from dimfree.accounting.budget import LARGEST_EPSILON, Neighbours
-from dimfree.accounting.lifting import before_lifting
+from dimfree.accounting.discrete import before_lifting
 
 _LARGEST = 20.0  # no filtered release costs more than this
 _BOUND_FAILURE = 0.1  # of delta: that the lower bound on the number kept is too high

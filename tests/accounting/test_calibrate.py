@@ -18,6 +18,7 @@ from dimfree.accounting.calibrate import (
     calibrate_private_count,
     calibrate_public_count,
     remaining_mu,
+    shortest_ladder,
 )
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import COUNT_STEPS, Bounded, Costs, Gaussian, charged_gaussian, counted_records
@@ -121,8 +122,6 @@ def test_twin_whose_branches_fit_only_one_by_one_is_caught():
     """Branches each tight at delta, offered together behind a count, cost more than delta."""
     epsilon, delta = idealised(1.0, 1e-6)
     mu, budget = largest_mu(epsilon, delta), Budget(1.0, 1e-6)
-    from dimfree.accounting.ladder import shortest_ladder
-
     after = math.sqrt((mu / 1.1) ** 2 - (mu / 4) ** 2)
     ladder = shortest_ladder(epsilon, delta, mu / 4, after, FAILURE)
     bounded = Bounded(math.sqrt(largest_mu(epsilon, delta * 0.9) ** 2 - (mu / 4) ** 2), delta * 0.1)

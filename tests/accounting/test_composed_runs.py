@@ -9,12 +9,11 @@ import pytest
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
-from dimfree.accounting.composition import Composition
 from dimfree.accounting.events import Bounded, Costs, Gaussian, OnlyGaussian, Tested
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.losses import Pure
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.several_runs import BranchChoice, ComposedRuns
+from dimfree.accounting.several_runs import BranchChoice, ComposedRuns, Composition
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 STEPS = 2**24

@@ -11,16 +11,14 @@ from hypothesis import strategies as st
 from scipy.special import comb
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.composition import Composition
 from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.losses import (
     Approximate,
-    Failure,
     Pure,
     response_profile,
 )
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.several_runs import costs_from_dict
+from dimfree.accounting.several_runs import Composition, costs_from_dict
 from dimfree.errors import InvalidParameter
 
 ADD = Neighbours.ADD_REMOVE
@@ -157,7 +155,7 @@ def test_advanced_composition_holds_with_its_factor_of_two_only(each, times, del
 MIXED = Composition(
     Budget(1.0, 1e-6),
     Neighbours.REPLACE_ONE,
-    (gaussian(0.1), Pure("count", 0.1), Approximate("histogram", 0.2, 1e-7), Failure("top", 1e-8)),
+    (gaussian(0.1), Pure("count", 0.1), Approximate("histogram", 0.2, 1e-7)),
 )
 
 
@@ -188,17 +186,3 @@ def test_no_composition_lies_below_one_of_its_parts(level, parts, mu):
     for loss in losses:
         alone = float(loss.profile(np.array([level]))[0]) if isinstance(loss, Pure) else float(hockey_stick(mu, level))
         assert whole >= alone * (1 - 1e-9)
-
-
-@pytest.mark.parametrize("others", [(), (Pure("p", 0.3),)])
-def test_a_failure_tells_all_whatever_the_rest_does(others):
-    """In closed form: f + (1 - f)·δ of the rest; as an approximate cost of no epsilon it would come to the same."""
-    gaussian = Gaussian("g", 0.4 * 2.0**30, 2.0**30, 1, 1.0)
-    budget = Budget(1.0, 0.5)
-    rest = Composition(budget, ADD, (*others, gaussian)).delta()
-    failed = 1 - (1 - 1e-3) * (1 - 2e-3)
-    failures = (Failure("a", 1e-3), Failure("b", 2e-3))
-    found = Composition(budget, ADD, (*others, *failures, gaussian)).delta()
-    assert found == pytest.approx(failed + (1 - failed) * rest, abs=2e-6)
-    nearly = tuple(Approximate(each.purpose, 1e-9, each.delta) for each in failures)
-    assert found == pytest.approx(Composition(budget, ADD, (*others, *nearly, gaussian)).delta(), rel=1e-3)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, slack
+from dimfree.accounting.calibrate import shortest_ladder
+from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, before_lifting, slack
 from dimfree.accounting.events import Bounded, Costs, Gaussian, OnlyGaussian, Unlisted, branches_profile
-from dimfree.accounting.ladder import DENOMINATOR, Ladder, shortest_ladder
-from dimfree.accounting.lifting import before_lifting
+from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.accounting.precision import compose, hockey_stick, largest_mu
 
 BUDGET = Budget(1.0, 1e-6)

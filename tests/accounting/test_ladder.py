@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dimfree.accounting import ladder as ladder_module
-from dimfree.accounting.ladder import DENOMINATOR, Ladder, shortest_ladder
-from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.profile import FINE, total_delta
+from dimfree.accounting.calibrate import shortest_ladder
+from dimfree.accounting.ladder import DENOMINATOR, Ladder
+from dimfree.accounting.precision import FINE, hockey_stick, largest_mu, total_delta
 
-profile = ladder_module.tested_profile  # under its own name pytest would take it for a test
+profile = ladder_module.ladder_profile  # under its own name pytest would take it for a test
 LADDER = Ladder(tuple(int(p * DENOMINATOR) for p in (1e-6, 1e-6, 1e-6, 2.5e-6, 6e-6, 2e-3, 0.1, 0.6, 0.9, 0.99)))
 MU = 0.3
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dimfree.accounting.lifting import after_lifting, before_lifting
+from dimfree.accounting.discrete import after_lifting, before_lifting
 
 epsilons = st.floats(1e-3, 20)
 deltas = st.floats(1e-13, 0.1)

@@ -11,10 +11,10 @@ from scipy.special import ndtr
 
 from dimfree.accounting import ladder as ladder_module
 from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.calibrate import shortest_ladder
 from dimfree.accounting.events import Bounded, Costs, Gaussian
-from dimfree.accounting.ladder import DENOMINATOR, shortest_ladder
-from dimfree.accounting.precision import compose, hockey_stick, largest_mu
-from dimfree.accounting.profile import total_delta
+from dimfree.accounting.ladder import DENOMINATOR
+from dimfree.accounting.precision import compose, hockey_stick, largest_mu, total_delta
 
 AGREE = 1e-3
 
@@ -100,7 +100,7 @@ def two_point_mixture(p, q, mu, *, pessimistic, width=0.02):
 def test_no_pair_of_statistics_costs_more_than_the_claim(epsilon, delta, share):
     """Every neighbouring pair as a two-point mixture, composed with the count; the worst of them is close to it."""
     ladder, before, after = built(epsilon, delta, share)
-    claimed = total_delta(epsilon, before, partial(ladder_module.tested_profile, ladder, after))
+    claimed = total_delta(epsilon, before, partial(ladder_module.ladder_profile, ladder, after))
     count = oracle(before, pessimistic=False) if before else None
     worst = 0.0
     for k in range(2, ladder.length):
@@ -117,7 +117,7 @@ def dominating(ladder, mu, step):
     """D* as a privacy-loss distribution: its values at a grid of levels, dots connected."""
     reach = math.ceil(3 / step)
     levels = np.arange(-reach, reach + 1)
-    deltas = ladder_module.tested_profile(ladder, mu, levels * step)
+    deltas = ladder_module.ladder_profile(ladder, mu, levels * step)
     return pld.PrivacyLossDistribution(pld_pmf.create_pmf_pessimistic_connect_dots(step, levels, deltas))
 
 
@@ -126,7 +126,7 @@ def dominating(ladder, mu, step):
 def test_the_bit_behind_a_count(epsilon, delta, share):
     """P9's chords against the convolution of the two privacy-loss distributions."""
     ladder, before, after = built(epsilon, delta, share)
-    ours = total_delta(epsilon, before, partial(ladder_module.tested_profile, ladder, after))
+    ours = total_delta(epsilon, before, partial(ladder_module.ladder_profile, ladder, after))
     step = 2e-4
     pessimistic = dominating(ladder, after, step).compose(oracle(before, pessimistic=True, step=step))
     assert ours == pytest.approx(pessimistic.get_delta_for_epsilon(epsilon), rel=AGREE)

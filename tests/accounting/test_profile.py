@@ -13,9 +13,9 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 from dimfree.accounting import events, ladder
-from dimfree.accounting import profile as profile_module
-from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.profile import COARSE, FINE, after_gaussians, total_delta
+from dimfree.accounting import precision as profile_module
+from dimfree.accounting.calibrate import shortest_ladder
+from dimfree.accounting.precision import COARSE, FINE, after_gaussians, hockey_stick, largest_mu, total_delta
 
 EDGE = 8.5
 
@@ -113,12 +113,12 @@ def branch_of(epsilon, delta=1e-6):
     """Searches with a tenth of the precision, a ladder, and the rest after it."""
     full = largest_mu(epsilon, delta) / 1.15
     search_mu, mu = full * math.sqrt(0.1), full * math.sqrt(0.88)
-    rungs = ladder.shortest_ladder(epsilon, delta, full * math.sqrt(0.12), mu, 0.0035)
+    rungs = shortest_ladder(epsilon, delta, full * math.sqrt(0.12), mu, 0.0035)
     return events.Tested(rungs, mu, search_mu)
 
 
 def behind(branch):
-    return partial(ladder.tested_profile, branch.ladder, branch.mu)
+    return partial(ladder.ladder_profile, branch.ladder, branch.mu)
 
 
 @pytest.mark.parametrize("mu", [0.05, 0.4, 1.5])
@@ -202,7 +202,7 @@ def in_many_digits(mu, profile, x):
     with mpmath.workdps(50):
         centre, reach, wide = mu**2 / 2, EDGE * mu, mpmath.mpf(mu)
         y = np.linspace(float(x.max()) - centre + reach, float(x.min()) - centre - reach, FINE + 1)
-        d = [mpmath.mpf(float(value)) for value in profile(y) + profile_module._ROUNDING]
+        d = [mpmath.mpf(float(value)) for value in profile(y) + profile_module._PROFILE_ROUNDING]
         levels = [mpmath.mpf(float(value)) for value in y]
         a = [mpmath.exp(level) for level in levels]
         sums = []
@@ -227,5 +227,5 @@ def test_rounding_never_takes_away_what_is_added_for_it(epsilon, delta):
     got = after_gaussians(branch.search_mu, inner, levels)
     exact = in_many_digits(branch.search_mu, inner, levels)
     errors = [float(mpmath.mpf(float(g)) - e) for g, e in zip(got, exact, strict=True)]
-    assert min(errors) > -0.05 * profile_module._ROUNDING
+    assert min(errors) > -0.05 * profile_module._PROFILE_ROUNDING
     assert max(error / g for error, g in zip(errors, got, strict=True)) < 1e-9

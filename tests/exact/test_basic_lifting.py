@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from exact.worlds import LINE, WORLDS, as_counts, removals, replacements, squared_distance, tables
 
-from dimfree.accounting.lifting import after_lifting, before_lifting
+from dimfree.accounting.discrete import after_lifting, before_lifting
 from dimfree.kernel.statistics.friends import RADIUS
 from dimfree.paper import averaging as basic
 

@@ -15,9 +15,9 @@ from scipy.special import ndtr
 
 from dimfree.accounting import events
 from dimfree.accounting import ladder as ladder_module
-from dimfree.accounting.ladder import DENOMINATOR, Ladder, shortest_ladder
-from dimfree.accounting.precision import largest_mu
-from dimfree.accounting.profile import total_delta
+from dimfree.accounting.calibrate import shortest_ladder
+from dimfree.accounting.ladder import DENOMINATOR, Ladder
+from dimfree.accounting.precision import largest_mu, total_delta
 
 WIDTH = 0.03  # of a cell, in standard deviations
 BUDGETS = [(1.0, 1e-6), (4.0, 1e-6), (1.0, 1e-2), (0.5, 1e-4), (8.0, 1e-10)]
@@ -66,7 +66,7 @@ def truth(ladder, mu_before, mu_after, epsilon):
 
 
 def claim(ladder, mu_before, mu_after, epsilon):
-    return total_delta(epsilon, mu_before, partial(ladder_module.tested_profile, ladder, mu_after))
+    return total_delta(epsilon, mu_before, partial(ladder_module.ladder_profile, ladder, mu_after))
 
 
 def built(epsilon, delta, share, slack=1.1):

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from dimfree.paper.grouping import EMPTY, full_groups, slots
+from dimfree.paper.variance_votes import EMPTY, full_groups, slots
 
 NAMES = "abcde"
 

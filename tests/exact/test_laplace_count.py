@@ -6,7 +6,7 @@ import pytest
 from exact.divergence import ScriptedNoise, hockey_stick, laplace_masses, laplace_tail
 
 from dimfree.accounting.losses import Pure
-from dimfree.paper.noisy import laplace_count
+from dimfree.paper.mechanisms import laplace_count
 
 REACH = 400
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from recording import RecordingNoise
 
 from dimfree.accounting.events import COUNT_STEPS, SEARCH_STEPS
-from dimfree.paper.noisy import noisy_search, noisy_total, queries
+from dimfree.paper.mechanisms import noisy_search, noisy_total, queries
 
 
 @given(st.fractions(0, 1000, max_denominator=10**6), st.fractions(0, 2, max_denominator=10**6), st.floats(1e-3, 3))

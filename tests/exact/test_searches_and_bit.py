@@ -13,7 +13,7 @@ from exact.search_law import Setting, law, whole
 
 from dimfree.accounting import ladder, precision
 from dimfree.accounting.budget import Neighbours
-from dimfree.accounting.profile import after_gaussians
+from dimfree.accounting.precision import after_gaussians
 from dimfree.kernel import session
 from dimfree.programs.learn import scale as crossing
 from dimfree.programs.unknown import search_parts
@@ -55,7 +55,7 @@ def divergence(relation, here, there):
 
 def claim(relation):
     """The second count, which comes before the searches, is left out with its price."""
-    ladder_of = partial(ladder.tested_profile, setting(relation).core.branch.ladder, 0.0)
+    ladder_of = partial(ladder.ladder_profile, setting(relation).core.branch.ladder, 0.0)
     return after_gaussians(radius_mu(relation), ladder_of, LEVELS)
 
 
@@ -66,7 +66,7 @@ def radius_mu(relation):
 def priced_apart(relation):
     """The twin: the searches and the bit each for itself, the dearer of the two."""
     branch = setting(relation).core.branch
-    bit = ladder.tested_profile(branch.ladder, 0.0, LEVELS)
+    bit = ladder.ladder_profile(branch.ladder, 0.0, LEVELS)
     return np.maximum(bit, precision.hockey_stick(radius_mu(relation), LEVELS))
 
 

@@ -9,9 +9,9 @@ import pytest
 from exact.divergence import ScriptedNoise, hockey_stick, laplace_masses, losses
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.composition import Composition
 from dimfree.accounting.losses import Pure
-from dimfree.paper.above_threshold import sparse_scale, sparse_vector
+from dimfree.accounting.several_runs import Composition
+from dimfree.paper.mechanisms import sparse_scale, sparse_vector
 
 SMALL = {-2: 0.1, 0: 0.5, 1: 0.3, 3: 0.1}  # a made-up noise, small enough to run the code on every draw
 

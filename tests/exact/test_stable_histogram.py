@@ -9,8 +9,8 @@ import pytest
 from exact.divergence import ScriptedNoise, hockey_stick, laplace_masses, laplace_tail
 from exact.worlds import removals, replacements, tables
 
-from dimfree.paper import histogram as stable_histogram_module
-from dimfree.paper.histogram import heaviest_cell, publishing_threshold, stable_histogram
+from dimfree.paper import mechanisms as stable_histogram_module
+from dimfree.paper.mechanisms import heaviest_cell, publishing_threshold, stable_histogram
 
 CELLS = (1, 2, 3)
 BUDGETS = [(2.0, 0.05), (3.0, 0.01), (1.5, 0.3)]

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from dimfree.accounting.lifting import after_lifting
+from dimfree.accounting.discrete import after_lifting
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.paper.histogram import heaviest_cell, publishing_threshold
+from dimfree.paper.mechanisms import heaviest_cell, publishing_threshold
 
 
 def classical_mu(epsilon, delta):

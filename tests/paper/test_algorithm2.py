@@ -17,10 +17,19 @@ from dimfree.accounting.losses import Approximate, Pure
 from dimfree.data.records import as_records
 from dimfree.noise import SeededNoise
 from dimfree.paper import algorithm2, averaging, kernel, variance_votes
-from dimfree.paper.above_threshold import sparse_scale
 from dimfree.paper.averaging import Block, average
-from dimfree.paper.shares import choose_steps, paper_shares, printed_top, votes_needed
-from dimfree.paper.unknown_covariance import LOW_WEIGHT, NO_SCALE, NO_VOTE, Learned, coordinate_blocks
+from dimfree.paper.mechanisms import sparse_scale
+from dimfree.paper.unknown_covariance import (
+    LOW_WEIGHT,
+    NO_SCALE,
+    NO_VOTE,
+    Learned,
+    choose_steps,
+    coordinate_blocks,
+    paper_shares,
+    printed_top,
+    votes_needed,
+)
 from dimfree.paper.variance_votes import repeated_delta
 from dimfree.programs.run import TOO_FEW
 from dimfree.results.confidence_sets import NO_POPULATION

@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as hnp
 
 from dimfree.kernel.statistics import products
 from dimfree.kernel.statistics.friends import EDGE, NEAR, RADIUS, within_radius
-from dimfree.paper import friend_counts as friends
-from dimfree.paper.friend_counts import friend_counts
+from dimfree.paper import averaging as friends
+from dimfree.paper.averaging import friend_counts
 
 
 def counted_one_by_one(records):

@@ -13,10 +13,9 @@ from dimfree.accounting.budget import Budget
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise
-from dimfree.paper.above_threshold import sparse_scale
-from dimfree.paper.grouping import EMPTY
-from dimfree.paper.histogram import publishing_threshold
+from dimfree.paper.mechanisms import publishing_threshold, sparse_scale
 from dimfree.paper.variance_votes import (
+    EMPTY,
     LARGEST,
     ZERO,
     GroupVariances,

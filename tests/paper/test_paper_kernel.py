@@ -15,10 +15,10 @@ from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.kernel import KernelError
 from dimfree.noise import SeededNoise
 from dimfree.paper import algorithm1, algorithm2, variance_profile
+from dimfree.paper.algorithms import LOW_WEIGHT
 from dimfree.paper.averaging import Block
 from dimfree.paper.kernel import PaperTable
-from dimfree.paper.known_covariance import LOW_WEIGHT
-from dimfree.paper.shares import LARGEST_LIFTED
+from dimfree.paper.unknown_covariance import LARGEST_LIFTED
 from dimfree.programs.run import DROPPED, OUT_OF_RANGE, TOO_FEW
 from dimfree.shapes import Dense, Diagonal, Isotropic
 

@@ -14,11 +14,12 @@ from recording import RecordingNoise
 from dimfree.accounting.losses import Approximate
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SystemNoise
-from dimfree.paper.above_threshold import sparse_scale, sparse_vector
-from dimfree.paper.histogram import (
+from dimfree.paper.mechanisms import (
     heaviest_cell,
     laplace_scale,
     publishing_threshold,
+    sparse_scale,
+    sparse_vector,
     stable_histogram,
 )
 

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dimfree.accounting.lifting import after_lifting
+from dimfree.accounting.discrete import after_lifting
 from dimfree.errors import InvalidParameter
-from dimfree.paper.bounds import BUCKETS, fingerprinting_lower_bound
-from dimfree.paper.sample_sizes import (
+from dimfree.paper.bounds import (
+    BUCKETS,
     Need,
     customised_records,
     easy_instance_records,
+    fingerprinting_lower_bound,
     folklore_records,
     known_covariance_records,
     plan_records,

@@ -15,9 +15,9 @@ from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
 from dimfree.noise import SeededNoise, SystemNoise
-from dimfree.paper.grouping import noisy_group_means
 from dimfree.paper.kernel import excess, log_counts
 from dimfree.paper.profiling import INCOMPLETE, NO_SCALE, TOO_FEW, VarianceProfile, variance_profile
+from dimfree.paper.variance_votes import noisy_group_means
 from dimfree.programs.choose.constants import GROUP
 
 

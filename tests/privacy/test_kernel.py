@@ -11,9 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from privacy.asked import BUDGET, Asked, branches_with_test, gaussian_branches, opened, space_of
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import Calibration
+from dimfree.accounting.calibrate import Calibration, shortest_ladder
 from dimfree.accounting.events import Gaussian, OnlyGaussian, Tested
-from dimfree.accounting.ladder import shortest_ladder
 from dimfree.accounting.precision import compose, largest_mu
 from dimfree.kernel import KernelError, NoisyCounts, PrivateTable, Session
 from dimfree.kernel.rows.space import Space

@@ -13,10 +13,10 @@ from pages import HOSTILE, Page, hostile, of_groups, refused, released
 from dimfree import release_groups
 from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.composition import Composition
 from dimfree.accounting.events import Bounded, Costs, Gaussian
 from dimfree.accounting.ladder import Ladder
 from dimfree.accounting.losses import Approximate, Pure
+from dimfree.accounting.several_runs import Composition
 from dimfree.errors import InvalidParameter
 from dimfree.programs import run
 from dimfree.report.context import REASONS

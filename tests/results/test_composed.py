@@ -5,9 +5,8 @@ import re
 import pytest
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.composition import Composition
 from dimfree.accounting.losses import Pure
-from dimfree.accounting.several_runs import ComposedRuns
+from dimfree.accounting.several_runs import ComposedRuns, Composition
 from dimfree.errors import InvalidParameter
 from dimfree.results.composed import Composed
 

@@ -1,7 +1,7 @@
 """The total (epsilon, delta) of a release, the neighbouring relation it holds for, and how weak a guarantee may be."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -13,9 +13,7 @@ LARGEST_EPSILON = 100.0
 SMALLEST_EPSILON = 1e-3  # below it no table that fits a machine is released
 SMALLEST_DELTA = 1e-12  # the accounting rounds up by 1e-13
 LARGE_EPSILON = 10.0  # above it a warning: who guesses whether a person is in the data may be right 99.995% of the time
-LARGE_EXPECTED_ROWS = (
-    0.1  # delta·n from which a warning: records published in full, on average, under the same guarantee
-)
+LARGE_EXPECTED_ROWS = 0.1  # delta·n from which a warning: records published in full, on average, at the same guarantee
 FEW_RECORDS = 100.0  # stands for n where n is private: with fewer there is hardly a release. So above delta = 1e-3
 
 
@@ -113,11 +111,13 @@ class Budget:
         [0.25, 0.75]
         """
         weights = [1.0] * check_count("shares", shares) if isinstance(shares, int) else _shares(shares)
-        total = sum(weights)
-        parts = [Budget(self.epsilon * weight / total, self.delta * weight / total) for weight in weights]
-        while _sum(part.epsilon for part in parts) > self.epsilon or _sum(part.delta for part in parts) > self.delta:
-            parts = [Budget(part.epsilon * (1 - 1e-15), part.delta * (1 - 1e-15)) for part in parts]  # sum rounded up
-        return tuple(parts)
+        total, kept = sum(weights), 1.0
+        while True:  # until the exact sums, which those of floats may round down, are within the budget
+            parts = [Budget(self.epsilon * part / total * kept, self.delta * part / total * kept) for part in weights]
+            sums = sum(Fraction(part.epsilon) for part in parts), sum(Fraction(part.delta) for part in parts)
+            if sums[0] <= self.epsilon and sums[1] <= self.delta:
+                return tuple(parts)
+            kept *= 1 - 1e-15
 
 
 _LARGE_DELTA = (
@@ -131,10 +131,7 @@ class WeakGuaranteeWarning(UserWarning):
 
 
 def weak_guarantee(epsilon: float, delta: float, records: float | None = None) -> list[str]:
-    """Sentences about an epsilon or delta that is too large to protect much; none if all is well.
-
-    By public numbers. `records`: a public or released number of records; None where it is private.
-    """
+    """Sentences about an epsilon or delta that protects little; `records`: a public or released number of records."""
     large_epsilon = (
         f"epsilon = {epsilon:g} gives little protection: a guess whether one person is in the data may be right more "
         f"than 99.99% of the time. Choose epsilon of about 1, at most {LARGE_EPSILON:g}."
@@ -158,10 +155,7 @@ def large_delta(delta: float, records: float | None = None) -> str | None:
 
 
 def warn_of_weak_guarantee(budget: Budget, records: float | None = None, *, stacklevel: int = 4) -> None:
-    """Issue a WeakGuaranteeWarning for each sentence of `weak_guarantee`.
-
-    With a public number of records: for what that number adds to the warnings given without it.
-    """
+    """Warn of each sentence of `weak_guarantee`; `records`: of what this public number adds to those without it."""
     found = weak_guarantee(budget.epsilon, budget.delta)
     if records is not None:
         is_new = large_delta(budget.delta, records) and not large_delta(budget.delta)
@@ -170,18 +164,11 @@ def warn_of_weak_guarantee(budget: Budget, records: float | None = None, *, stac
         warnings.warn(sentence, WeakGuaranteeWarning, stacklevel=stacklevel)
 
 
-_SHARES = "Expected shares to be a whole number of parts, or a list of positive numbers."
-
-
 def _shares(shares: object) -> list[float]:
+    expected = InvalidParameter("Expected shares to be a whole number of parts, or a list of positive numbers.")
     if isinstance(shares, str) or not isinstance(shares, Sequence) or not shares:
-        raise InvalidParameter(_SHARES)
+        raise expected
     try:
         return [check_positive("shares", share) for share in shares]
     except InvalidParameter:  # an entry is not quoted
-        raise InvalidParameter(_SHARES) from None
-
-
-def _sum(parts: Iterable[float]) -> Fraction:
-    """The exact sum: a sum of floats may be rounded down."""
-    return sum(map(Fraction, parts), Fraction(0))
+        raise expected from None

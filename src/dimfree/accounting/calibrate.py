@@ -1,16 +1,20 @@
 """Turns a total budget into branches: pass probabilities (ladders) and precisions. All rounding is conservative.
 
+What is found here is not trusted: the kernel accepts a menu only if its profile fits the budget (P9, P18).
+
 Letters: f = how much smaller a branch's mu is than that of the best single Gaussian; mu_before = mu of the noisy count.
 """
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
+import numpy as np
 from scipy.special import ndtri
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget
-from dimfree.accounting.discrete import idealised
+from dimfree.accounting.discrete import before_lifting, idealised
 from dimfree.accounting.events import (
     Bounded,
     Branch,
@@ -21,10 +25,8 @@ from dimfree.accounting.events import (
     counted_records,
     ideal_delta,
 )
-from dimfree.accounting.ladder import shortest_ladder
-from dimfree.accounting.lifting import before_lifting
-from dimfree.accounting.precision import compose, largest_mu
-from dimfree.accounting.profile import total_delta
+from dimfree.accounting.ladder import DENOMINATOR, Ladder, ladder_profile
+from dimfree.accounting.precision import COARSE, compose, hockey_stick, largest_mu, total_delta
 
 # Values of f: from a long ladder and little noise to a short ladder and more noise; and, for each of them, the factor
 # on the share of the searches: few records need precise ones.
@@ -36,6 +38,11 @@ UNTESTED_SLACKS = (1.005, 1.01, 1.02, 1.05)  # f of a branch without a test besi
 ALONE_SLACKS = (1.0, 1.0001, 1.001, *UNTESTED_SLACKS)  # … and where it is the only branch
 _RING_SLACKS = (1.03, 1.07, 1.15)  # f of the branches whose searches are those of the ring
 _MARGINS = (0.9, 0.75, 0.5)  # share of delta for each branch alone, so that the maximum over the branches fits
+_START = 1.015  # the level x_0 at which the ladder is built, times epsilon: the best of a search over 0.94 … 1.06
+_LANES = 40  # candidates for its failure mass delta_0
+_MOST_STEPS = 4000
+_TABLE = 2**14  # rises that are tabled, evenly in their logarithm: read off to a millionth
+_SPARSE, _ENDS = 16, 8  # the search among ladders looks at every so-manieth pair of rungs, and at some at either end
 
 
 @dataclass(frozen=True)
@@ -139,14 +146,14 @@ def _tested(
     return found
 
 
-def _bounded(epsilon: float, delta: float, mu_before: float = 0.0) -> Bounded:
-    """The branch of the soft core: a Gaussian precision at the part of delta that the lower bound leaves (P3)."""
+def _bounded(epsilon: float, delta: float) -> Bounded:
+    """A Gaussian precision at the part of delta that the lower bound leaves (P3)."""
     mu = largest_mu(epsilon, delta * (1 - BOUND_FAILURE) * (1 - 1e-9))
-    return Bounded(math.sqrt(mu**2 - mu_before**2) * (1 - 1e-12), delta * BOUND_FAILURE * (1 - 1e-9))
+    return Bounded(mu * (1 - 1e-12), delta * BOUND_FAILURE * (1 - 1e-9))
 
 
 def calibrate_bounded(budget: Budget) -> Bounded:
-    """The soft core alone: no count, one lower bound, one mean (P3)."""
+    """No count, one lower bound, one mean (P3)."""
     return _bounded(*idealised(budget.usable_epsilon, budget.delta))
 
 
@@ -169,3 +176,93 @@ def bound_distance(branch: Bounded) -> float:
 def remaining_mu(branch: Branch, *spent: float) -> float:
     """What is left of a branch's precision after some of it was spent, rounded down."""
     return math.sqrt(max(0.0, branch.mu**2 - compose(spent) ** 2)) * (1 - 1e-12)
+
+
+# ---- the ladder of the stability bit: letters as in ladder.py
+
+
+@lru_cache(maxsize=256)
+def shortest_ladder(epsilon: float, delta: float, mu_before: float, mu_after: float, failure: float) -> Ladder | None:
+    """The shortest ladder reaching 1 - failure that is (epsilon, delta)-private together with mu_before and mu_after.
+
+    A heuristic search: privacy rests only on the check in `_accepted` (P9). None if no ladder was found.
+    """
+    level = epsilon - _refusal_loss(mu_before, delta)
+    if level <= 0:
+        return None
+    start = epsilon * _START
+    lowest = float(hockey_stick(mu_after, start))
+    if lowest >= delta:
+        return None
+    masses = np.exp(np.linspace(math.log(max(lowest * 1.0001, delta * 1e-6)), math.log(delta), _LANES))
+    heights = _heights(start, mu_after, -math.log(masses[0]))
+    lanes = [lane for mass in masses if (lane := _lane(mass, heights, level, failure)) is not None]
+    return _accepted(lanes, epsilon, delta, mu_before, mu_after)
+
+
+@lru_cache(maxsize=256)
+def _refusal_loss(mu_before: float, delta: float) -> float:
+    """The y with h_{mu_before}(y) = delta / 100: the loss that earlier releases may add to that of a refusal."""
+    if mu_before == 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while hockey_stick(mu_before, high) > delta / 100:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if hockey_stick(mu_before, middle) > delta / 100 else (low, middle)
+    return high
+
+
+def _heights(start: float, mu: float, top: float) -> Floats:
+    """ln(p_k / p_2) for k = 2, 3, …, up to `top`, each as large as passing allows at loss `start`.
+
+    The largest q allowed after p has q·h_mu(start - rise) = p_2 with rise = ln(q/p). So the rise follows from ln(p/p_2)
+    alone, whatever p_2 is: it is read off a table of ln(p/p_2) at given rises.
+    """
+    rises = np.geomspace(np.logaddexp(0.0, start), start * 1e-5, _TABLE)
+    table = -rises - np.log(np.maximum(hockey_stick(mu, start - rises), 1e-300))  # rising: from 0 or below
+    heights = [0.0]
+    while heights[-1] < top and len(heights) < _MOST_STEPS:
+        heights.append(heights[-1] + float(np.interp(heights[-1], table, rises)))
+    return np.array(heights)
+
+
+def _lane(mass: float, heights: Floats, level: float, failure: float) -> Floats | None:
+    """The rungs that begin at p_2 = mass, up to the first that reaches 1 - failure; None if there are too many.
+
+    At first passing limits the rungs, at last a refusal does: 1 - p falls by the factor e^-level from rung to rung.
+    """
+    p = mass * np.exp(heights[heights < -math.log(mass)])
+    limited = np.flatnonzero(p[1:] > 1 - (1 - p[:-1]) * math.exp(-level))
+    p = p[: limited[0] + 1] if len(limited) else p
+    steps = max(math.log((1 - p[-1]) / failure) / level, 0.0)
+    if len(p) + steps > _MOST_STEPS:
+        return None
+    refusals = (1 - p[-1]) * np.exp(-level * np.arange(1, math.ceil(steps) + 2))
+    lane = np.concatenate([[mass, mass], p, 1 - np.maximum(refusals, failure / 8)])  # never 0: it would show
+    return lane[: max(int(np.argmax(lane >= 1 - failure)), 2) + 1]
+
+
+def _floored(lane: Floats) -> Ladder:
+    return Ladder(tuple(int(p * DENOMINATOR) for p in lane.tolist()))
+
+
+def _accepted(lanes: list[Floats], epsilon: float, delta: float, mu_before: float, mu_after: float) -> Ladder | None:
+    """The shortest lane that the accounting accepts; a larger mass gives a shorter ladder and a larger delta.
+
+    The search looks at a few pairs of rungs; what it finds is accepted only with all of them.
+    """
+
+    def spent(ladder: Ladder, every: int) -> float:
+        lower = np.arange(2, ladder.length)
+        lower = lower[(lower % every == 0) | (lower > ladder.length - _ENDS) | (lower < _ENDS)]
+        return total_delta(epsilon, mu_before, partial(ladder_profile, ladder, mu_after, lower=lower), COARSE)
+
+    low, high = -1, len(lanes)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if spent(_floored(lanes[middle]), _SPARSE) <= delta else (low, middle)
+    while low >= 0 and spent(_floored(lanes[low]), 1) > delta:
+        low -= 1
+    return _floored(lanes[low]) if low >= 0 else None

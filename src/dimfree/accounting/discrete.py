@@ -1,8 +1,8 @@
-"""The extra cost of discrete over continuous Gaussian noise (M8).
+"""What a total budget leaves for its releases, after discrete noise (M8) or the paper's filter (P1).
 
 On integer values the discrete Gaussian is not a post-processing of the continuous one, so its exact privacy is
 charged separately: a tiny amount of epsilon and delta for every release, which the grid keeps below a millionth.
-Proof: proofs/accounting/discrete.md.
+Proofs: proofs/accounting/discrete.md, lifting.md.
 """
 
 import math
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 MOST_RELEASES = 1000  # a public cap on the number of Gaussian releases in one run
 EPSILON_SHARE = 1e-6  # of epsilon, reserved for all of them together
 DELTA_SHARE = 2e-3  # of delta, reserved likewise: half for the tails, half for the factor exp(entropy loss)
+_LARGEST_LIFTED = 20.0  # a larger epsilon is used as this one: the lifting's factor on delta grows exponentially
 
 
 @dataclass(frozen=True)
@@ -45,3 +46,15 @@ def reserve(epsilon: float, delta: float) -> Slack:
     """The most that all discrete releases of one run may cost together, whichever of them are made."""
     share = EPSILON_SHARE * epsilon
     return Slack(ratio=share, epsilon=share, tail=MOST_RELEASES * math.exp(-tail_exponent(delta)))
+
+
+def before_lifting(epsilon: float, delta: float) -> tuple[float, float]:
+    """The (epsilon, delta) that a mechanism on friendly data may spend for a total behind the paper's filter (P1)."""
+    epsilon = min(epsilon, _LARGEST_LIFTED)
+    return math.log1p(epsilon / 2) * (1 - 1e-14), delta * epsilon / (2 * math.expm1(epsilon)) * (1 - 1e-12)
+
+
+def after_lifting(epsilon: float, delta: float) -> tuple[float, float]:
+    """The total cost of a mechanism that is (epsilon, delta)-private on friendly data, rounded up (P1)."""
+    c = math.expm1(epsilon)
+    return 2 * c * (1 + 1e-15), math.expm1(2 * c) / c * delta * (1 + 1e-13)  # c's rounding is doubled in the exponent

@@ -14,11 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, Slack, idealised, slack
-from dimfree.accounting.ladder import Ladder, tested_profile
-from dimfree.accounting.lifting import after_lifting, before_lifting
-from dimfree.accounting.precision import compose, hockey_stick, largest_mu
-from dimfree.accounting.profile import after_gaussians, total_delta
+from dimfree.accounting.discrete import (
+    EPSILON_SHARE,
+    MOST_RELEASES,
+    Slack,
+    after_lifting,
+    before_lifting,
+    idealised,
+    slack,
+)
+from dimfree.accounting.ladder import Ladder, ladder_profile
+from dimfree.accounting.precision import after_gaussians, compose, hockey_stick, largest_mu, total_delta
 from dimfree.errors import AccountingError
 
 LEAST_STDDEV = 2.0**24  # in steps of a refined grid: there the extra cost of discrete noise is negligible (M8)
@@ -41,6 +47,11 @@ class Gaussian:
     def mu(self) -> float:
         """sensitivity / stddev, rounded up."""
         return self.sensitivity / self.stddev * (1 + 1e-15)
+
+    @property
+    def row(self) -> tuple[str, str, str]:
+        """(what, how, cost) for a table; public numbers only."""
+        return self.purpose, f"discrete Gaussian, {self.dimension} value(s)", f"mu = {self.mu:.4g}"
 
 
 def charged_gaussian(sensitivity: float, mu: float, dimension: int, step: float, purpose: str) -> Gaussian:
@@ -90,7 +101,11 @@ class Tested:
         return after_gaussians(self.search_mu, self.without_searches, x)
 
     def without_searches(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return tested_profile(self.ladder, self.mu, x)
+        return ladder_profile(self.ladder, self.mu, x)
+
+    @property
+    def row(self) -> tuple[str, str, str]:
+        return "stability test", f"one bit, ladder of {self.ladder.length} steps", f"then mu <= {self.mu:.4g}"
 
 
 @dataclass(frozen=True)
@@ -106,10 +121,18 @@ class Bounded:
 
     without_searches = profile
 
+    @property
+    def row(self) -> tuple[str, str, str]:
+        return "noisy lower bound", f"fails with probability {self.failure:.2g}", f"mu <= {self.mu:.4g}"
+
 
 @dataclass(frozen=True)
 class Unlisted(Bounded):
     """Noisy counts of keys that nobody listed; a key of one person is published with probability `failure` (M4)."""
+
+    @property
+    def row(self) -> tuple[str, str, str]:
+        return "groups of one person", f"named with probability {self.failure:.2g}", f"else mu <= {self.mu:.4g}"
 
 
 @dataclass(frozen=True)
@@ -124,8 +147,18 @@ class OnlyGaussian:
 
     without_searches = profile
 
+    @property
+    def row(self) -> tuple[str, str, str]:
+        return "no test", "Gaussian releases alone", f"mu <= {self.mu:.4g}"
+
 
 Branch = Tested | Bounded | OnlyGaussian
+_KINDS: dict[str, type[Branch]] = {
+    "tested": Tested,
+    "bounded": Bounded,
+    "unlisted": Unlisted,
+    "gaussian": OnlyGaussian,
+}
 
 
 def branches_profile(menu: tuple[Branch, ...], x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -154,15 +187,11 @@ class Costs:
 
     def __post_init__(self) -> None:
         if self.filtered and self.before:
-            raise AccountingError(
-                "The lifting of P1 covers only what follows the filter; nothing may be released before."
-            )
+            raise AccountingError("The lifting of P1 covers only what follows the filter; nothing is released before.")
         branch = None if self.chosen is None else self.menu[self.chosen]
         for events, limit in ((self.searches, branch and branch.search_mu), (self.after, branch and branch.mu)):
             if compose(event.mu for event in events) > (limit or 0.0) * (1 + 1e-12):
-                raise AccountingError(
-                    "The releases after the choice exceed the precision that the chosen branch declares."
-                )
+                raise AccountingError("The releases after the choice exceed the precision of the chosen branch.")
         if len(self._gaussians) > MOST_RELEASES:
             raise AccountingError("More Gaussian releases than the discrete noise was charged for.")
         if sum(loss.epsilon for loss in self._slacks()) > EPSILON_SHARE * self._inner[0]:
@@ -196,8 +225,7 @@ class Costs:
 
     def summary_rows(self) -> list[tuple[str, str, str]]:
         """(what, how, cost) for a table; public numbers only."""
-        inside = (*self.searches, *self.after)
-        return [*map(_gaussian_row, self.before), *map(_branch_row, self.menu), *map(_gaussian_row, inside)]
+        return [event.row for event in self.events]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -226,34 +254,15 @@ class Costs:
         )
 
 
-def _gaussian_row(event: Gaussian) -> tuple[str, str, str]:
-    return event.purpose, f"discrete Gaussian, {event.dimension} value(s)", f"mu = {event.mu:.4g}"
-
-
-def _branch_row(branch: Branch) -> tuple[str, str, str]:
-    if isinstance(branch, Tested):
-        return "stability test", f"one bit, ladder of {branch.ladder.length} steps", f"then mu <= {branch.mu:.4g}"
-    if isinstance(branch, OnlyGaussian):
-        return "no test", "Gaussian releases alone", f"mu <= {branch.mu:.4g}"
-    if isinstance(branch, Unlisted):
-        return "groups of one person", f"named with probability {branch.failure:.2g}", f"else mu <= {branch.mu:.4g}"
-    return "noisy lower bound", f"fails with probability {branch.failure:.2g}", f"mu <= {branch.mu:.4g}"
-
-
 def _branch_to_dict(branch: Branch) -> dict[str, Any]:
-    if isinstance(branch, Tested):
-        rungs = [f"{rung:x}" for rung in branch.ladder.rungs]
-        return {"kind": "tested", "mu": branch.mu, "search_mu": branch.search_mu, "rungs": rungs}
-    if isinstance(branch, OnlyGaussian):
-        return {"kind": "gaussian", "mu": branch.mu}
-    kind = "unlisted" if isinstance(branch, Unlisted) else "bounded"
-    return {"kind": kind, "mu": branch.mu, "failure": branch.failure}
+    found = {"kind": next(name for name, kind in _KINDS.items() if kind is type(branch)), **asdict(branch)}
+    if ladder := found.pop("ladder", None):
+        found["rungs"] = [f"{rung:x}" for rung in ladder["rungs"]]
+    return found
 
 
 def _branch_from_dict(data: dict[str, Any]) -> Branch:
-    if data["kind"] == "tested":
-        return Tested(Ladder(tuple(int(rung, 16) for rung in data["rungs"])), data["mu"], data["search_mu"])
-    if data["kind"] == "gaussian":
-        return OnlyGaussian(data["mu"])
-    kind = Unlisted if data["kind"] == "unlisted" else Bounded
-    return kind(data["mu"], data["failure"])
+    fields = {name: value for name, value in data.items() if name not in ("kind", "rungs")}
+    if "rungs" in data:
+        fields["ladder"] = Ladder(tuple(int(rung, 16) for rung in data["rungs"]))
+    return _KINDS[data["kind"]](**fields)

@@ -1,6 +1,6 @@
 """Costs that are not Gaussian, and loss distributions on a grid, by whose convolution any costs compose (M9).
 
-A cost (of Laplace noise, of thresholded counts, of events that fail with small probability) has a curve, its profile:
+A cost (of Laplace noise, of thresholded counts) has a curve, its profile:
 an upper bound on the hockey-stick divergence between the outputs of neighbors at every real level x, in both
 directions. A curve is replaced by the chords between its values at some levels ("connect the dots"), which lie above
 it; the chords are the curve of a discrete distribution of losses, and those compose by convolution. What the Fourier
@@ -37,6 +37,11 @@ class Pure:
     def profile(self, x: Curve) -> Curve:
         return response_profile(self.epsilon, 0.0, x)
 
+    @property
+    def row(self) -> tuple[str, str, str]:
+        """(what, how, cost) for a table."""
+        return self.purpose, "pure", f"epsilon = {self.epsilon:.4g}"
+
 
 @dataclass(frozen=True)
 class Approximate:
@@ -53,38 +58,20 @@ class Approximate:
     def profile(self, x: Curve) -> Curve:
         return response_profile(self.epsilon, self.delta, x)
 
-
-@dataclass(frozen=True)
-class Failure:
-    """With probability delta everything is revealed, otherwise nothing."""
-
-    purpose: str
-    delta: float
-
-    def __post_init__(self) -> None:
-        check_probability("delta", self.delta)
-
-    def profile(self, x: Curve) -> Curve:
-        return _up(self.delta + (1 - self.delta) * _trivial(x))
+    @property
+    def row(self) -> tuple[str, str, str]:
+        return self.purpose, "approximate", f"epsilon = {self.epsilon:.4g}, delta = {self.delta:.2g}"
 
 
-Loss = Pure | Approximate | Failure
+Loss = Pure | Approximate
 
 
 def response_profile(epsilon: float, delta: float, x: Curve) -> Curve:
     """The largest possible profile of an (epsilon, delta)-private release: a failure, or a randomised response."""
     inside = -np.expm1(np.minimum(x - epsilon, 0.0)) / (1 + math.exp(-epsilon))
-    return _up(delta + (1 - delta) * np.where(x <= -epsilon, _trivial(x), inside))
-
-
-def _trivial(x: Curve) -> Curve:
-    """(1 - e^x)_+, the profile of two equal outputs; no profile is below it."""
-    return -np.expm1(np.minimum(x, 0.0))
-
-
-def _up(curve: Curve) -> Curve:
-    """Rounded up by more than the float errors above; at most 1."""
-    return np.minimum(curve * (1 + 1e-11), 1.0)
+    equal = -np.expm1(np.minimum(x, 0.0))  # (1 - e^x)_+, the profile of two equal outputs; no profile is below it
+    curve = delta + (1 - delta) * np.where(x <= -epsilon, equal, inside)
+    return np.minimum(curve * (1 + 1e-11), 1.0)  # rounded up by more than the float errors above
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +118,8 @@ class Dots:
     def delta(self, level: float) -> float:
         """The curve at one level, rounded up."""
         losses = (self.first + np.arange(self.masses.size)) * self.interval
-        told = -np.expm1(np.minimum(level - _LEVEL * (1 + abs(level)) - losses, 0.0))
-        found = self.infinite + float((self.masses * told).sum())
+        lost = -np.expm1(np.minimum(level - _LEVEL * (1 + abs(level)) - losses, 0.0))
+        found = self.infinite + float((self.masses * lost).sum())
         return min(1.0, found * (1 + 1e-12) + self.lost + _FLOOR)
 
 

@@ -1,33 +1,126 @@
-"""Several runs about the same people: what they compose to, and the costs of a release made of them (M9).
+"""What releases of any kind, and several runs about the same people, compose to (M9).
 
-A run is Gaussian releases, then one of several branches, chosen by public numbers. The Gaussians of all runs add up by
-precision, in any order; the choice of each run enters by its profile D*, the worst branch at every level (P9). The
-result is far less than the sum of the epsilons. Proof: proofs/accounting/composition.md.
+Gaussians compose by precision, other costs by convolving the distributions of their privacy losses. A run is Gaussian
+releases, then one of several branches, chosen by public numbers: the choice enters by its profile D*, the worst branch
+at every level (P9). The result is far less than the sum of the epsilons. Proof: proofs/accounting/composition.md.
 """
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.composition import EDGE, Composition, gaussian_dots
-from dimfree.accounting.discrete import reserve
+from dimfree.accounting.discrete import MOST_RELEASES, Slack, reserve, slack
 from dimfree.accounting.events import Branch, Costs, Gaussian, branches_profile
-from dimfree.accounting.losses import Approximate, Dots, around, spread
+from dimfree.accounting.losses import Approximate, Dots, Loss, Pure, around, between, spread
 from dimfree.accounting.precision import compose, hockey_stick
+from dimfree.errors import AccountingError
 
+EDGE = 12.0  # standard deviations of a Gaussian loss that are resolved; the mass beyond counts as delta
+_LOSSES: dict[str, type[Gaussian | Loss]] = {"gaussian": Gaussian, "pure": Pure, "approximate": Approximate}
+_FINE, _COARSE = 2048, 2**15  # the interval of a composition: this part of epsilon, but not of the sum of all losses
 _FAR = 600.0  # a level above every finite loss that floats resolve
 _PIECE, _SPAN = 130, 8.0  # levels at a time at most, and how far apart: each piece has a grid of its own
 _SETTLED = 1e-3  # how far above its limit, relatively, a profile may be at its edge
 _TAIL = 6.0  # standard deviations of the searches' loss by which they move the edge
-_FINEST, _COARSEST = 1024, 2**17  # the interval: this part of the least epsilon, but not of the sum of all losses
+_FINEST, _COARSEST = (
+    1024,
+    2**17,
+)  # the same of several runs: this part of the least epsilon, but not of the sum of all losses
 _TOLERANCE = 1e-4  # relative, of an epsilon that is searched
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Everything charged by a sequence of adaptive releases; has the methods of `Costs`."""
+
+    budget: Budget
+    neighbours: Neighbours
+    losses: tuple[Gaussian | Loss, ...]
+
+    @property
+    def events(self) -> tuple[Gaussian | Loss, ...]:
+        return self.losses
+
+    def delta(self) -> float:
+        """The delta spent at the promised epsilon, rounded up: the lower of two upper bounds."""
+        slacks = self._slacks()
+        level = self.budget.usable_epsilon - sum(each.epsilon for each in slacks)
+        ideal = min(self._added(), self._composed(level))
+        spent = math.exp(sum(each.ratio for each in slacks)) * ideal + sum(each.tail for each in slacks)
+        return min(1.0, spent)
+
+    def fits(self) -> bool:
+        """Whether the delta spent is at most that of the budget."""
+        return self.delta() <= self.budget.delta
+
+    def _slacks(self) -> list[Slack]:
+        """The extra cost of each discrete Gaussian over the continuous one (M8)."""
+        gaussians = [loss for loss in self.losses if isinstance(loss, Gaussian)]
+        if len(gaussians) > MOST_RELEASES or any(g.stddev < 1 for g in gaussians):
+            raise AccountingError("More Gaussian releases, or coarser ones, than the discrete noise was charged for.")
+        return [slack(g.stddev, g.sensitivity, g.dimension, self.budget.delta) for g in gaussians]
+
+    @property
+    def _others(self) -> list[Loss]:
+        """The costs that are not Gaussian."""
+        return [loss for loss in self.losses if not isinstance(loss, Gaussian)]
+
+    def _added(self) -> float:
+        """The deltas summed, if the epsilons sum to at most the promise and none is a Gaussian; 1 otherwise."""
+        others = self._others
+        total = sum((Fraction(loss.epsilon) for loss in others), Fraction(0))
+        if len(others) < len(self.losses) or total > Fraction(self.budget.usable_epsilon):
+            return 1.0
+        failures = sum(Fraction(loss.delta) for loss in others if isinstance(loss, Approximate))
+        return float(failures) * (1 + 1e-15)
+
+    def _composed(self, level: float) -> float:
+        """delta at this level, of the continuous releases."""
+        mu = compose(loss.mu for loss in self.losses if isinstance(loss, Gaussian))
+        others = self._others
+        if not others:
+            return float(hockey_stick(mu, level)) if mu else 0.0  # one Gaussian, exactly
+        finest = min([self.budget.usable_epsilon / _FINE, *([mu / 4] if mu else []), *(x.epsilon / 8 for x in others)])
+        losses = EDGE * mu + mu**2 / 2 + sum(loss.epsilon for loss in others)
+        interval = max(finest, losses / _COARSE)  # any is sound; a finer one is tighter
+        dots = [Dots.connecting(loss.profile, around(loss.epsilon, interval), interval) for loss in others]
+        return reduce(Dots.then, [*dots, *gaussian_dots(mu, interval)]).delta(level)
+
+    def summary_rows(self) -> list[tuple[str, str, str]]:
+        """(what, how, cost) for a table; public numbers only."""
+        return [loss.row for loss in self.losses]
+
+    def to_dict(self) -> dict[str, Any]:
+        names = {kind: name for name, kind in _LOSSES.items()}
+        return {
+            "kind": "composition",
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "neighbours": self.neighbours.value,
+            "losses": [{"kind": names[type(loss)], **asdict(loss)} for loss in self.losses],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Composition":
+        losses = ({**loss} for loss in data["losses"])
+        return cls(
+            budget=Budget(data["epsilon"], data["delta"]),
+            neighbours=Neighbours(data["neighbours"]),
+            losses=tuple(_LOSSES[loss.pop("kind")](**loss) for loss in losses),
+        )
+
+
+def gaussian_dots(mu: float, interval: float) -> list[Dots]:
+    """The losses of all Gaussians together, which are one Gaussian, in any order; nothing at mu = 0."""
+    steps = between(EDGE * mu + mu**2 / 2, interval)
+    return [Dots.connecting(partial(hockey_stick, mu), steps, interval)] if mu else []
 
 
 @dataclass(frozen=True)
@@ -56,10 +149,6 @@ class BranchChoice:
         searches = max(branch.search_mu for branch in self.branches)
         return level + searches * (_TAIL + searches / 2)
 
-    def steps(self, interval: float) -> NDArray[np.int64]:
-        """Where the profile is evaluated: up to the edge, the closest where a loss is likely."""
-        return spread(self.edge(), 6 * max(branch.mu for branch in self.branches), interval)
-
 
 _Other = BranchChoice | Approximate
 
@@ -77,10 +166,7 @@ class ComposedRuns:
         return min(1.0, self._added(epsilon), self._composed(epsilon))
 
     def epsilon(self, delta: float) -> float:
-        """The epsilon at which all of them together are (epsilon, delta)-private, rounded up; infinite without one.
-
-        The returned epsilon was checked.
-        """
+        """The epsilon at which all together are (epsilon, delta)-private, rounded up and checked; infinite if none."""
         low, high = 0.0, self.added_epsilon
         while not self.delta(high) <= delta:
             if low > 0 and high > 1e3 * (1 + self.added_epsilon):
@@ -94,17 +180,11 @@ class ComposedRuns:
     @property
     def added_epsilon(self) -> float:
         """The sum of the epsilons of all runs, rounded up."""
-        return float(self._sum_of_budgets()) * (1 + 1e-15)
-
-    def _sum_of_budgets(self) -> Fraction:
-        return sum((Fraction(run.budget.usable_epsilon) for run in self.costs), Fraction(0))
+        return float(sum(Fraction(run.budget.usable_epsilon) for run in self.costs)) * (1 + 1e-15)
 
     def _added(self, epsilon: float) -> float:
-        """Basic composition: the deltas summed, once the epsilons sum to at most this epsilon.
-
-        The least float that is not below: parts of a split budget add up to the budget, not to a little more.
-        """
-        if self._sum_of_budgets() > Fraction(epsilon):
+        """Basic composition: the least float not below the sum of the deltas, if the epsilons sum to this at most."""
+        if sum(Fraction(run.budget.usable_epsilon) for run in self.costs) > Fraction(epsilon):
             return 1.0
         total = sum((Fraction(run.budget.delta) for run in self.costs), Fraction(0))
         found = float(total)
@@ -112,7 +192,8 @@ class ComposedRuns:
 
     def _composed(self, epsilon: float) -> float:
         """The convolution of all losses at what M8 leaves of the level, and the reserve of M8 for every tested run."""
-        budgets = [run.budget for run in self.costs if _is_tested(run)]
+        tested = (run for run in self.costs if isinstance(run, Costs) and not run.filtered and run.events)
+        budgets = [run.budget for run in tested]  # their costs are the same on every path
         slacks = [reserve(budget.usable_epsilon, budget.delta) for budget in budgets]
         level = epsilon - sum(each.epsilon for each in slacks)
         rest = float(hockey_stick(self._mu, level)) if self._dots is None else self._dots.delta(level)
@@ -137,11 +218,6 @@ class ComposedRuns:
         reach = sum(_reach(loss) * count for loss, count in others.items())
         interval = max(finest, (EDGE * self._mu + self._mu**2 / 2 + reach) / _COARSEST)
         return _convolved(tuple(others.items()), self._mu, interval)
-
-
-def _is_tested(run: Costs | Composition) -> bool:
-    """Whether a run drew noise and has costs that are the same on every path: Gaussians and branches."""
-    return isinstance(run, Costs) and not run.filtered and bool(run.events)
 
 
 def _losses_of(run: Costs | Composition) -> list[Gaussian | _Other]:
@@ -170,8 +246,10 @@ def _convolved(others: tuple[tuple[_Other, int], ...], mu: float, interval: floa
 
 @lru_cache(maxsize=64)  # the same budget has the same branches
 def _dots(loss: _Other, interval: float) -> Dots:
-    steps = loss.steps(interval) if isinstance(loss, BranchChoice) else around(loss.epsilon, interval)
-    return Dots.connecting(loss.profile, steps, interval)
+    if isinstance(loss, Approximate):
+        return Dots.connecting(loss.profile, around(loss.epsilon, interval), interval)
+    scale = 6 * max(branch.mu for branch in loss.branches)  # the levels are closest where a loss is likely
+    return Dots.connecting(loss.profile, spread(loss.edge(), scale, interval), interval)
 
 
 @dataclass(frozen=True)

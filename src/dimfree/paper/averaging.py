@@ -1,12 +1,13 @@
 """The paper's Avg on some of the coordinates and some of the records: filter, count, mean (Algorithm 1; P1).
 
 Guarantee: (epsilon, delta) under add-remove of one of the given records, whatever the block.
-Proof: proofs/paper/averaging.md.
+Proofs: proofs/paper/averaging.md; of the friend counts, proofs/statistics/friends.md.
 """
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +21,21 @@ from dimfree.data.blocks import Mask, peaks
 from dimfree.data.records import Records
 from dimfree.errors import AccountingError
 from dimfree.kernel.parameters import check_classes
-from dimfree.kernel.statistics.friends import RADIUS, are_on_grid, to_steps
-from dimfree.kernel.statistics.stable import mean_event
+from dimfree.kernel.statistics.friends import NEAR, RADIUS, are_on_grid, to_steps, within_radius
+from dimfree.kernel.statistics.products import Offsets, about, middle
+from dimfree.kernel.statistics.stable import mean_event, rounded_mean
 from dimfree.noise import Noise
-from dimfree.paper.friend_counts import all_counts
-from dimfree.paper.noisy import noisy_mean, noisy_total, total_event
+from dimfree.paper.mechanisms import noisy_total, total_event
 from dimfree.programs.choose.constants import PAPER_BOUND_SHARE
 from dimfree.shapes import Shape
+from dimfree.threads import cores, in_order
 
 COUNT_SENSITIVITY = 1.0  # of the number kept, on friendly neighbors
 MEAN_SENSITIVITY = 2.0  # times radius / kept: friendly records lie within twice the radius
 SMALLEST_TOTAL = 2.0  # at or below it the release is refused: then C, C' > 0 is not certain
+_ROWS = 1024  # tile of rows
+_CELLS = 2**20  # entries of pairs that are decided one by one
+_THREADS = 4  # each holds a tile; the products have threads of their own
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,8 @@ def average(records: Records, chosen: Mask, block: Block, budget: Budget, *, noi
     counted = total_event(*asked)
     _check_fits(budget, branch, counted)
     values = _on_grid(records, chosen, block)
-    kept = keep(all_counts(values, int(chosen.sum()) - len(values)), noise)  # l.1–3
+    alone = np.ones(int(chosen.sum()) - len(values), dtype=np.int64)  # invalid or off the grid: friends of themselves
+    kept = keep(np.concatenate([friend_counts(values), alone]), noise)  # l.1–3
     total = noisy_total(Fraction(int(kept.sum())), *asked, noise=noise)  # l.4
     lowest = total.value - (bound_distance(branch) * counted.stddev + 1) * counted.step
     if lowest <= SMALLEST_TOTAL:  # l.5
@@ -72,9 +78,9 @@ def average(records: Records, chosen: Mask, block: Block, budget: Budget, *, noi
     sensitivity = MEAN_SENSITIVITY / lowest * RADIUS
     event, bits = mean_event(sensitivity, remaining_mu(branch, bound_mu), width, step, "mean")
     _check_fits(budget, branch, counted, event)
-    mean = noisy_mean(values, kept[: len(values)], event, bits, noise=noise)  # l.7
-    variance = (event.stddev * event.step) ** 2
-    return Average(block.shape.restore(mean.value), variance * block.shape.root_diagonal(width), variance)
+    noisy = rounded_mean(values, kept[: len(values)], bits) + noise.gaussian(event.stddev, event.dimension)  # l.7
+    mean, variance = noisy.astype(np.float64) * event.step, (event.stddev * event.step) ** 2
+    return Average(block.shape.restore(mean), variance * block.shape.root_diagonal(width), variance)
 
 
 def _on_grid(records: Records, chosen: Mask, block: Block) -> Integers:
@@ -97,8 +103,48 @@ def _check_fits(budget: Budget, branch: Bounded, *events: Gaussian) -> None:
         raise AccountingError("An average exceeds its share of the budget.")
 
 
-def keep(counts: NDArray[np.int64], noise: Noise) -> NDArray[np.int64]:
+def keep(counts: Integers, noise: Noise) -> Integers:
     """BasicFilter: keep record j with probability clip(2·c_j/n - 1, 0, 1), by exact coins; 0/1 for every record."""
     n = len(counts)
     coins = noise.below(n, n) if n else np.zeros(0, dtype=np.int64)
     return (coins < 2 * counts - n).astype(np.int64)
+
+
+def friend_counts(records: Integers) -> Integers:
+    """#{k : |x_j - x_k| <= RADIUS} for every integer record j, exactly, in memory O(n·tile)."""
+    counts, places = np.zeros(len(records), dtype=np.int64), np.arange(len(records))
+    tiles = [places[start : start + _ROWS] for start in range(0, len(records), _ROWS)]
+    pairs = [(rows, columns) for rows in tiles for columns in tiles if rows[0] <= columns[0]]
+    offsets = about(records, places, middle(records))  # any center is right; near one, products are enough
+    found = in_order(partial(_friends, records, offsets, offsets.squares()), pairs, min(cores(), _THREADS, len(pairs)))
+    for (rows, columns), (of_rows, of_columns) in zip(pairs, found, strict=True):
+        counts[rows] += of_rows
+        if columns[0] > rows[0]:
+            counts[columns] += of_columns
+    return counts
+
+
+def _friends(
+    records: Integers, offsets: Offsets, squares: Floats, tile: tuple[Integers, Integers]
+) -> tuple[Integers, Integers]:
+    """Of a tile's rows and columns, how many friends each has on the other side: 2⟨x, y⟩ - |x|² >= |y|² - RADIUS².
+
+    If both are near the center, every partial sum is an integer below 2^53: exact in any order, on any number of
+    threads. Other pairs, unless their norms are too far apart, are decided by integer differences.
+    """
+    here, there = (squares[part] for part in tile)
+    products = offsets.products(*tile)
+    products *= 2
+    products -= here[:, None]
+    friends = products >= there - float(RADIUS) ** 2
+    far, far_there = (part > NEAR**2 * (1 - 1e-6) for part in (here, there))  # else the float sum of squares is exact
+    if far.any() or far_there.any():
+        is_far = far[:, None] | far_there
+        friends &= ~is_far
+        norms, norms_there = np.sqrt(here)[:, None], np.sqrt(there)
+        rows, columns = np.nonzero(is_far & (np.abs(norms - norms_there) <= 2 * RADIUS + 1e-7 * (norms + norms_there)))
+        step = max(1, _CELLS // records.shape[1])
+        for some in (slice(start, start + step) for start in range(0, len(rows), step)):
+            offset = records[tile[0][rows[some]]] - records[tile[1][columns[some]]]
+            friends[rows[some], columns[some]] = within_radius(offset)
+    return friends.sum(axis=1), friends.sum(axis=0)

@@ -11,34 +11,23 @@ from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dimfree._types import Booleans, Floats
+from dimfree._types import Booleans, Floats, Integers
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.composition import Composition
 from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import SEARCH_STEPS, Costs, Gaussian, branches_profile, counted_records
+from dimfree.accounting.events import COUNT_STEPS, SEARCH_STEPS, Costs, Gaussian, branches_profile, counted_records
 from dimfree.accounting.losses import Approximate, Pure
-from dimfree.accounting.precision import compose, largest_mu
-from dimfree.accounting.profile import total_delta
+from dimfree.accounting.precision import compose, largest_mu, total_delta
+from dimfree.accounting.several_runs import Composition
 from dimfree.data.records import Records, require_valid
 from dimfree.kernel import KernelError, Released
 from dimfree.kernel.parameters import floats
 from dimfree.kernel.session import Sealed, check_noise
 from dimfree.kernel.statistics.secret_ring import fixed_samples, poisson_samples
 from dimfree.noise import Noise
+from dimfree.paper import variance_votes as votes
 from dimfree.paper.averaging import Average, Block, average
-from dimfree.paper.grouping import EMPTY, GroupMeans, Layout, group_means_event, noisy_group_means, slots
-from dimfree.paper.noisy import Priced, laplace_count, noisy_count, noisy_search, search_event
-from dimfree.paper.variance_votes import (
-    GroupVariances,
-    coordinate_variances,
-    find_kth_largest_variance,
-    group_sums,
-    group_variances,
-    top_variances,
-    variance_sum,
-)
+from dimfree.paper.mechanisms import Priced, laplace_count, noisy_search, search_event
 
 HALVES = "variances or averages: whichever half a record is in"
 _MOST_EXPONENT = 700.0  # of e; a cost beyond it fits no budget
@@ -64,9 +53,8 @@ class PaperTable(Sealed):
     ) -> None:
         """`debit`: charges a ledger before the first charge; `chosen`: the records of a half, secret."""
         self._budget, self._relation, self.dimension = budget, relation, records.dimension
-        self.is_private, self._opened = noise.private, False
-        self._records, self._noise, self._chosen = records, noise, chosen
-        self._on_missing, self._debit = on_missing, debit
+        self._records, self._noise, self._chosen, self.is_private = records, noise, chosen, noise.private
+        self._on_missing, self._debit, self._opened = on_missing, debit, chosen is not None
         self._charges: tuple[Gaussian | Pure | Approximate, ...] = ()
 
     @property
@@ -92,9 +80,8 @@ class PaperTable(Sealed):
     @property
     def costs(self) -> Costs:
         """What has been charged so far, if it is Gaussians."""
-        return Costs(
-            self.budget, self.relation, tuple(each for each in self._charges if isinstance(each, Gaussian)), ()
-        )
+        gaussians = tuple(each for each in self._charges if isinstance(each, Gaussian))
+        return Costs(self.budget, self.relation, gaussians, ())
 
     @cached_property
     def mu(self) -> float:
@@ -114,7 +101,8 @@ class PaperTable(Sealed):
         """Release the number of records (P5')."""
         event = counted_records(stddev)
         self._charge(event)
-        return noisy_count(self._count, event, noise=self._noise)
+        drawn = int(self._noise.gaussian(event.stddev, 1)[0])
+        return Released((self._count * COUNT_STEPS + drawn) / COUNT_STEPS, event)
 
     def halves(self, share: Budget) -> tuple["PaperTable", "PaperTable"]:
         """Split the records by secret coins. A record is in one half, so that the share of each is charged once."""
@@ -125,7 +113,8 @@ class PaperTable(Sealed):
             (first,) = fixed_samples(self._count, (self._count // 2,), self._noise)
         else:
             (first,) = poisson_samples(self._count, (0.5,), self._noise)
-        return self._half(first, share), self._half(~first, share)
+        half = partial(PaperTable, self._records, share, self.relation, self._noise, on_missing=self._on_missing)
+        return half(chosen=first), half(chosen=~first)
 
     def groups(self, groups: int, size: int) -> "PaperGroups":
         """Lay the records into a public number of groups by secret coins (M1). Nothing is released."""
@@ -133,8 +122,8 @@ class PaperTable(Sealed):
             raise KernelError("Sums over so many groups are not covered by the proof.")
         self._open()
         places = np.arange(self._count) if self._chosen is None else np.flatnonzero(self._chosen)
-        layout = slots(len(places), groups, size, self._noise)
-        return PaperGroups(self, np.append(places, EMPTY)[layout])  # an empty slot points to the last entry
+        layout = votes.slots(len(places), groups, size, self._noise)
+        return PaperGroups(self, np.append(places, votes.EMPTY)[layout])  # an empty slot points to the last entry
 
     def average(self, block: Block, share: Budget) -> Average | None:
         """Release the paper's Avg at a cost of `share` under add-remove; None is ⊥ (P1).
@@ -150,16 +139,9 @@ class PaperTable(Sealed):
         chosen = np.ones(self._count, dtype=np.bool_) if self._chosen is None else self._chosen
         return average(self._records, chosen, block, share, noise=self._noise)
 
-    # ---- for this module
-
     @property
     def _count(self) -> int:
         return self._records.count if self._chosen is None else int(self._chosen.sum())
-
-    def _half(self, chosen: Booleans, share: Budget) -> "PaperTable":
-        half = PaperTable(self._records, share, self.relation, self._noise, on_missing="drop", chosen=chosen)
-        half._opened = True
-        return half
 
     def _charge(self, event: Gaussian | Pure | Approximate) -> None:
         """Charge before a record is read, or raise KernelError; every comparison is written so that a NaN fails."""
@@ -168,7 +150,15 @@ class PaperTable(Sealed):
         others = [each for each in charges if not isinstance(each, Gaussian)]
         if gaussians and (others or self._chosen is not None):
             raise KernelError("A table is charged Gaussians or other losses, not both, and a half no Gaussians.")
-        if not (self._gaussians_fit(gaussians) if gaussians else self._others_fit(others)):
+        if gaussians:
+            check_noise(gaussians, self.budget)
+            finite = all(0 < each.mu < math.inf for each in gaussians)
+            fits = finite and compose(each.mu for each in gaussians) <= self.mu * (1 + 1e-12)
+        else:
+            epsilon = sum(Fraction(each.epsilon) for each in others)
+            delta = sum(Fraction(each.delta) for each in others if isinstance(each, Approximate))
+            fits = epsilon <= Fraction(self.budget.usable_epsilon) and delta <= Fraction(self.budget.delta)
+        if not fits:
             raise KernelError("This release exceeds what is left of the budget.")
         self._open()
         self._charges = charges
@@ -181,55 +171,47 @@ class PaperTable(Sealed):
                 self._debit()
             self._opened = True
 
-    def _gaussians_fit(self, gaussians: Sequence[Gaussian]) -> bool:
-        check_noise(gaussians, self.budget)
-        finite = all(0 < each.mu < math.inf for each in gaussians)
-        return finite and compose(each.mu for each in gaussians) <= self.mu * (1 + 1e-12)
-
-    def _others_fit(self, others: Sequence[Pure | Approximate]) -> bool:
-        epsilon = sum(Fraction(each.epsilon) for each in others)
-        delta = sum(Fraction(each.delta) for each in others if isinstance(each, Approximate))
-        return epsilon <= Fraction(self.budget.usable_epsilon) and delta <= Fraction(self.budget.delta)
-
 
 class PaperGroups(Sealed):
     """Secret groups of a table and their variance estimates; between neighbors one group differs (M1, M2, M4)."""
 
-    def __init__(self, table: PaperTable, layout: Layout) -> None:
+    def __init__(self, table: PaperTable, layout: Integers) -> None:
         self._table, self.dimension = table, table.dimension
-        self._estimates: Callable[[], GroupVariances] = cache(lambda: group_variances(table._records, layout))
+        self._estimates: Callable[[], votes.GroupVariances] = cache(
+            lambda: votes.group_variances(table._records, layout)
+        )
 
     def kth_largest(self, k: int, share: Budget) -> float | None:
         """Release the k-th largest variance; None is ⊥."""
-        return self._vote(find_kth_largest_variance, share, k).value
+        return self._vote(votes.find_kth_largest_variance, share, k).value
 
     def top(self, threshold: float, k: int, share: Budget) -> list[int]:
         """Release up to k coordinates whose variance is at least about `threshold`."""
-        return self._vote(top_variances, share, threshold, k).value
+        return self._vote(votes.top_variances, share, threshold, k).value
 
     def each(self, coordinates: Sequence[int], share: Budget) -> list[float | None]:
         """Release the variance of each coordinate; `share` pays for all of them."""
-        return [one.value for one in self._vote(coordinate_variances, share, coordinates)]
+        return [one.value for one in self._vote(votes.coordinate_variances, share, coordinates)]
 
-    def total(self, coordinates: Sequence[int] | NDArray[np.intp], share: Budget) -> float | None:
+    def total(self, coordinates: votes.Coordinates, share: Budget) -> float | None:
         """Release the sum of the variances of some coordinates."""
-        return self._vote(variance_sum, share, coordinates).value
+        return self._vote(votes.variance_sum, share, coordinates).value
 
     def search_total(self, edges: Floats, mu: float) -> Released[float]:
         """Release the edge next above the median over groups of the total variance (M5')."""
         edges, purpose = _checked_edges(edges), "total variance"
         self._table._charge(search_event(len(edges) - 1, mu, purpose))
-        sums = np.array(group_sums(self._estimates(), range(self.dimension)))
+        sums = np.array(votes.group_sums(self._estimates(), range(self.dimension)))
         return noisy_search(partial(excess, sums), edges, mu, purpose, noise=self._table._noise)
 
-    def mean_log_counts(self, edges: Floats, mu: float) -> Released[GroupMeans]:
+    def mean_log_counts(self, edges: Floats, mu: float) -> Released[votes.GroupMeans]:
         """Release the mean over complete groups of log2(1 + number of variances above each edge) (M2)."""
         edges, most, purpose = _checked_edges(edges), math.log2(1 + self.dimension), "coordinates above thresholds"
         if len(edges) > _MOST_EDGES:
             raise KernelError("Sums for so many edges are not covered by the proof.")
-        self._table._charge(group_means_event(len(edges), most, mu, purpose))
+        self._table._charge(votes.group_means_event(len(edges), most, mu, purpose))
         values = log_counts(self._estimates().values, edges)
-        return noisy_group_means(values, most, mu, purpose, noise=self._table._noise)
+        return votes.noisy_group_means(values, most, mu, purpose, noise=self._table._noise)
 
     def _vote(self, mechanism: Callable[..., Any], share: Budget, *asked: Any) -> Any:
         self._table._charge(Approximate(mechanism.__name__.replace("_", " "), share.epsilon, share.delta))

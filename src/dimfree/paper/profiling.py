@@ -16,14 +16,18 @@ from dimfree.data.records import BY_ROW
 from dimfree.errors import AccountingError, InvalidFile, InvalidParameter, RefusedRelease, memory_unspoken
 from dimfree.noise import Noise
 from dimfree.options import Options
-from dimfree.paper.grouping import full_groups
 from dimfree.paper.kernel import PaperTable
-from dimfree.paper.noisy import queries
+from dimfree.paper.mechanisms import queries
+from dimfree.paper.variance_votes import full_groups
 from dimfree.programs.choose import constants as c
+from dimfree.programs.run import TOO_FEW
 from dimfree.request import Request, open_records
 
 FORMAT = 1  # raise it whenever an older reader would misunderstand the file
 KIND = "variance profile"
+EDGES = np.ldexp(1.0, 2 * np.arange(-200, 201))  # where the total variance is searched
+NO_SCALE = "The records do not vary, or vary on a scale outside the range that is looked at."
+INCOMPLETE = "Too few groups of records are complete: many records are invalid."
 _FIELDS = ("dimension", "edges", "counts", "log2_stddev", "refusal")
 
 
@@ -83,12 +87,12 @@ class VarianceProfile:
     @property
     def shaped_cost(self) -> float:
         """Σσ_i: what noise that follows the shape costs."""
-        return sum(count * self._stddev(edge) for edge, _, count in self.buckets)
+        return sum(count * math.sqrt(2 * edge) for edge, _, count in self.buckets)  # the geometric middle of each
 
     @property
     def spherical_cost(self) -> float:
         """sqrt(d·Σσ_i²): what spherical noise costs, in the same units."""
-        return self._spherical(self.dimension, 0.0)
+        return self.cost_after_learning(0)
 
     @property
     def gain(self) -> float:
@@ -98,30 +102,17 @@ class VarianceProfile:
 
     def cost_after_learning(self, k: int) -> float:
         """Σσ over the k largest plus sqrt((d - k)·Σσ²) over the others: the paper's error with k variances learned."""
-        check_count("k", k, least=0, most=self.dimension)
-        learned, left = 0.0, float(k)
-        for edge, _, count in self.buckets:
-            taken = min(left, count)
-            learned, left = learned + taken * self._stddev(edge), left - taken
-        return learned + self._spherical(self.dimension - k, k)
+        k = check_count("k", k, least=0, most=self.dimension)
+        edges, _, counts = np.array(self.buckets).T
+        stddevs = np.sqrt(2 * edges)
+        others = np.diff(np.maximum(np.cumsum(counts) - k, 0.0), prepend=0.0)
+        return float((counts - others) @ stddevs + math.sqrt((self.dimension - k) * float(others @ stddevs**2)))
 
     @property
     def easy(self) -> bool:
         """Whether learning the log2(d) largest variances is almost as good as knowing all of them."""
         few = math.ceil(math.log2(self.dimension)) if self.dimension > 1 else 1
         return self.cost_after_learning(few) <= c.EASY * self.shaped_cost
-
-    def _spherical(self, dimension: float, skipped: float) -> float:
-        """sqrt(dimension·Σσ²) without the `skipped` largest coordinates."""
-        squares = 0.0
-        for edge, _, count in self.buckets:
-            left = max(0.0, count - skipped)
-            squares, skipped = squares + left * self._stddev(edge) ** 2, max(0.0, skipped - count)
-        return math.sqrt(dimension * squares)
-
-    @staticmethod
-    def _stddev(edge: float) -> float:
-        return math.sqrt(2 * edge)  # the geometric middle of the bucket
 
     def to_json(self) -> str:
         """The whole profile as JSON text; `from_json` gives back the same bits."""
@@ -151,42 +142,6 @@ class VarianceProfile:
         outcome = "refused" if self.refused else f"gain about {self.gain:.2g}, {'easy' if self.easy else 'not easy'}"
         warning = "" if self.guarantee.private else ", not private: seeded noise"
         return f"<VarianceProfile: {outcome}, dimension={self.dimension}, {guarantee}{warning}>"
-
-
-EDGES = np.ldexp(1.0, 2 * np.arange(-200, 201))  # where the total variance is looked for
-TOO_FEW = "The number of records is too small for this budget; more records or a larger epsilon would be needed."
-NO_SCALE = "The records do not vary, or vary on a scale outside the range that is looked at."
-INCOMPLETE = "Too few groups of records are complete: many records are invalid."
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """Public: the precision of every step, and the thresholds' number."""
-
-    count_mu: float
-    search_mu: float
-    means_mu: float
-    thresholds: int  # J: down to a variance too small to matter, even times d
-
-    @classmethod
-    def of(cls, table: PaperTable) -> "_Plan":
-        mu, dimension = table.mu, table.dimension
-        counted = c.PROFILE_COUNT_SHARE if table.relation is Neighbours.ADD_REMOVE else 0.0
-        return cls(
-            count_mu=math.sqrt(counted) * mu,
-            search_mu=math.sqrt(c.PROFILE_SEARCH_SHARE) * mu,
-            means_mu=math.sqrt(1 - counted - c.PROFILE_SEARCH_SHARE) * mu,
-            thresholds=math.ceil(math.log2(dimension)) + 3,
-        )
-
-    def log_stddev(self, dimension: int, groups: float) -> float:
-        """Of the released mean of log2(1 + N_j) over so many complete groups."""
-        most = math.log2(1 + dimension) * math.sqrt(self.thresholds)
-        return most / self.means_mu / groups if groups else math.inf
-
-    def suffices(self, dimension: int, groups: int) -> bool:
-        search = math.sqrt(queries(len(EDGES) - 1)) / self.search_mu
-        return 10 * search <= groups and self.log_stddev(dimension, groups) <= c.COARSEST_PROFILE
 
 
 def variance_profile(
@@ -236,7 +191,7 @@ def variance_profile(
     records, _ = open_records(X, request)
     table = PaperTable(records, request.budget, request.relation, request.noise, on_missing=on_missing)
     with device_memory_unspoken(), memory_unspoken(), np.errstate(all="ignore"):
-        found = _profile(table, _Plan.of(table))
+        found = _profile(table)
     budget, costs = request.budget, table.costs
     if not costs.delta() <= budget.delta:  # by the kernel it never happens; nothing leaves if it does
         raise AccountingError("The charges of this profile exceed its budget.")
@@ -244,33 +199,34 @@ def variance_profile(
     return VarianceProfile(guarantee, costs, table.dimension, **found)
 
 
-def _profile(table: PaperTable, plan: _Plan) -> dict[str, Any]:
+def _profile(table: PaperTable) -> dict[str, Any]:
     """n̂, the total variance by a noisy search, then the counts above thresholds below it (M1, M2, M5')."""
-    count = _group_count(table, plan)
-    if not plan.suffices(table.dimension, count):
+    mu, dimension, add = table.mu, table.dimension, table.relation is Neighbours.ADD_REMOVE
+    search_mu = math.sqrt(c.PROFILE_SEARCH_SHARE) * mu
+    means_mu = math.sqrt(1 - (c.PROFILE_COUNT_SHARE if add else 0.0) - c.PROFILE_SEARCH_SHARE) * mu
+    thresholds = math.ceil(math.log2(dimension)) + 3  # down to a variance too small to matter, even times d
+
+    def log_stddev(groups: float) -> float:
+        """Of the released mean of log2(1 + N_j) over so many complete groups."""
+        return math.log2(1 + dimension) * math.sqrt(thresholds) / means_mu / groups if groups else math.inf
+
+    if add:  # somewhat fewer groups than n̂ allows, so that few slots stay empty
+        stddev = 1 / (math.sqrt(c.PROFILE_COUNT_SHARE) * mu)
+        count = full_groups(table.gaussian_count(stddev).value - 2 * stddev, c.GROUP)
+    else:
+        count = full_groups(table.public_count, c.GROUP)
+    if 10 * math.sqrt(queries(len(EDGES) - 1)) / search_mu > count or log_stddev(count) > c.COARSEST_PROFILE:
         return {"refusal": TOO_FEW}
     groups = table.groups(count, c.GROUP)  # M1
-    total = groups.search_total(EDGES, plan.search_mu).value  # M5': the median over groups, as the next power of four
+    total = groups.search_total(EDGES, search_mu).value  # M5': the median over groups, as the next power of four
     if not EDGES[1] < total < EDGES[-1]:
         return {"refusal": NO_SCALE}
-    edges = total * np.ldexp(1.0, -2 * np.arange(plan.thresholds))
-    found = groups.mean_log_counts(edges, plan.means_mu).value  # M2
+    edges = total * np.ldexp(1.0, -2 * np.arange(thresholds))
+    found = groups.mean_log_counts(edges, means_mu).value  # M2
     if found.groups < c.COMPLETE_GROUPS * count:
         return {"refusal": INCOMPLETE}
     # halfway between the smallest growing sequence above the means and the largest one below
     rising, falling = np.maximum.accumulate(found.means), np.minimum.accumulate(found.means[::-1])[::-1]
-    middle = (rising + falling) / 2
-    above = np.minimum(np.exp2(np.maximum(middle, 0.0)) - 1, table.dimension)
-    return {
-        "edges": tuple(map(float, edges)),
-        "counts": tuple(map(float, np.diff(above, prepend=0.0))),
-        "log2_stddev": float(plan.log_stddev(table.dimension, found.groups)),
-    }
-
-
-def _group_count(table: PaperTable, plan: _Plan) -> int:
-    """The public number of groups. Add-remove: somewhat fewer than n̂ allows, so that few slots stay empty."""
-    if table.relation is Neighbours.REPLACE_ONE:
-        return full_groups(table.public_count, c.GROUP)
-    stddev = 1 / plan.count_mu
-    return full_groups(table.gaussian_count(stddev).value - 2 * stddev, c.GROUP)
+    above = np.minimum(np.exp2(np.maximum((rising + falling) / 2, 0.0)) - 1, dimension)
+    counts = np.diff(above, prepend=0.0)
+    return {"edges": tuple(edges.tolist()), "counts": tuple(counts.tolist()), "log2_stddev": log_stddev(found.groups)}

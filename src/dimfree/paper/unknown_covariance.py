@@ -1,37 +1,28 @@
-"""The paper's Algorithm 2, line by line, with the constants that make it private.
+"""The paper's Algorithm 2 as a program, line by line, with the constants that make it private.
 
 n̂ → two halves by secret coins → groups vote on the variances (first half) → two averages (second half).
 A record is in one half only, so the halves share the budget without dividing it. Proof: proofs/paper/kernel.md.
-Letters: k, l, m as in the plan; Σ̂ = learned variances; λ = friend radius; β = failure probability.
+Letters: n = records in a half, d = coordinates, k = coordinates to be learned, l = pairs in a group, m = groups,
+Σ̂ = learned variances, λ = friend radius, β = failure probability.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dimfree._types import Floats
-from dimfree._validate import check_choice
+from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.data.records import BY_ROW
-from dimfree.ledger.charging import check_ledger
-from dimfree.ledger.ledger import Ledger
-from dimfree.noise import Noise
-from dimfree.options import Options
-from dimfree.paper.averaging import Average, Block
+from dimfree.paper.averaging import Block
 from dimfree.paper.kernel import PaperGroups, PaperTable
-from dimfree.paper.releasing import Outcome, release_by
-from dimfree.paper.shares import Shares, choose_steps, paper_shares
-from dimfree.programs.choose.constants import COVERED, ZERO_VARIANCE
-from dimfree.programs.run import CAUTION, TOO_FEW
-from dimfree.request import Request, open_records
-from dimfree.results.release import Release
+from dimfree.paper.mechanisms import publishing_threshold, sparse_scale
+from dimfree.paper.variance_votes import full_groups, repeated_share
+from dimfree.programs.choose import constants as c
+from dimfree.programs.run import TOO_FEW
 from dimfree.shapes import Diagonal
 
-METHOD = "paper"
+LARGEST_LIFTED = 20.0  # no filtered release costs more than this, however large its epsilon (P1)
 SCALES = (1e-60, 1e60)  # standard deviations whose powers stay in the range of floats
 NO_VOTE = "The groups do not agree on the variances: too few records for this budget, or very long tails."
 NO_SCALE = "The records do not vary, or vary on a scale outside the range of the arithmetic; change the units."
@@ -39,79 +30,119 @@ LOW_WEIGHT = (
     "Too few records are within the learned radius of each other, or they lie too far from zero for their SD; subtract"
     " a public center first."
 )
+_ROUNDING = 1e-9
+_STEPS = 4  # FindKthLargestVariance, TopVar, the top variances, the sum of the others: equal shares, as printed
 
-Coordinates = NDArray[np.intp]
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a program found: a mean with the standard deviation of its noise, or a refusal. Released and public."""
+
+    public: Mapping[str, float] = field(default_factory=dict)
+    mean: Floats | None = None
+    noise_stddev: Floats | None = None
+    refusal: str | None = None
+    noise_principal: Floats | None = None  # principal variances of the noise, if the coordinates are not principal
 
 
-def algorithm2(
-    X: object,
-    *,
-    epsilon: float,
-    delta: float,
-    neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
-    unit: object = None,
-    unit_rows: int | None = None,
-    on_missing: Literal["raise", "drop"] = "raise",
-    columns: Sequence[str] | None = None,
-    exclude: Sequence[str] | None = None,
-    failure_probability: float = 0.01,
-    ledger: Ledger | None = None,
-    noise: Noise | None = None,
-) -> Release:
-    """Release the mean by the paper's Algorithm 2, without prior knowledge.
+@dataclass(frozen=True)
+class Shares:
+    """What the count costs (None: it is public), and what either half of the records may cost."""
 
-    Guarantee: (epsilon, delta)-differential privacy under `neighbours`. Proof: proofs/paper/kernel.md.
-    The released mean is that of a random half of the records plus noise. `noise_stddev` and intervals cover the
-    distance from that half's mean. The mean of all records differs from it by a standard error of σ/sqrt(n).
+    count_epsilon: float | None
+    half: Budget
+    relation: Neighbours
 
-    Parameters
-    ----------
-    X : table
-        Any table that `release_mean` takes.
-    epsilon, delta : float
-        The privacy budget of the release.
-    failure_probability : float
-        β in the choice of k, l, m and λ. It does not affect privacy.
-    neighbours, unit, unit_rows, on_missing, columns, exclude, ledger, noise
-        As in `release_mean`; `on_missing` is "raise" or "drop".
+    def surely(self, count: float) -> float:
+        """About how many records the first half has at least: two standard deviations below its expected size."""
+        if self.count_epsilon is None:
+            return count // 2
+        return count / 2 - math.sqrt(2) / self.count_epsilon - math.sqrt(max(count, 0.0))
 
-    Returns
-    -------
-    Release
-        The mean with its noise and charges, or a refusal with a public reason.
+    def variance_step(self, k: int) -> Budget:
+        """Of each step on the first half: four of them, or a single sum if nothing is learned."""
+        return self.half if k == 0 else Budget(self.half.epsilon / _STEPS, self.half.delta / _STEPS)
 
-    Raises
-    ------
-    InvalidParameter, InvalidRecords, BudgetExceeded
-        As in `release_mean`. Nothing is charged.
+    def average(self, blocks: int) -> Budget:
+        """Of each Avg call on the second half, under add-remove: replace-one takes two steps through Z (P1)."""
+        epsilon, delta = self.half.epsilon, self.half.delta
+        if self.relation is Neighbours.REPLACE_ONE:
+            epsilon = min(epsilon / 2, LARGEST_LIFTED)
+            delta /= 1 + math.exp(epsilon)
+        return Budget(epsilon / blocks * (1 - 1e-12), delta / blocks * (1 - 1e-12))
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dimfree.paper import algorithm2
-    >>> X = np.random.default_rng(0).normal(size=(4000, 5))
-    >>> algorithm2(X, epsilon=1.0, delta=1e-6).dimension
-    5
+
+def paper_shares(budget: Budget, relation: Neighbours) -> Shares:
+    """Count and halves together cost at most the budget; the halves are disjoint, so they cost it once."""
+    whole = whole_half(budget, relation)
+    if relation is Neighbours.REPLACE_ONE:
+        return whole
+    epsilon = whole.half.epsilon
+    half = Budget((1 - c.PAPER_COUNT_SHARE) * epsilon * (1 - _ROUNDING), whole.half.delta)
+    return Shares(c.PAPER_COUNT_SHARE * epsilon, half, relation)
+
+
+def whole_half(budget: Budget, relation: Neighbours) -> Shares:
+    """Without a count: all of the budget for the half that a record is in, or for all records."""
+    return Shares(None, Budget(budget.usable_epsilon, budget.delta * (1 - _ROUNDING)), relation)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """k, l and m of Algorithm 2, line 2–4."""
+
+    top: int
+    pairs: int
+    groups: int
+
+    @property
+    def size(self) -> int:
+        return 2 * self.pairs
+
+
+def choose_steps(records: float, dimension: int, shares: Shares, failure: float) -> Steps | None:
+    """The largest k that the formula and the number of groups allow; None if not even k = 0 will be answered.
+
+    `records` is what the first half surely has. The printed k hides a constant: a k whose steps would almost surely
+    end in ⊥ is lowered. Groups are as large as the votes allow, up to where the estimates are valid.
     """
-    check_choice("on_missing", on_missing, BY_ROW)
-    request = Request.checked(
-        epsilon=epsilon,
-        delta=delta,
-        options=Options(failure_probability=failure_probability),
-        neighbours=neighbours,
-        unit=unit,
-        unit_rows=unit_rows,
-        on_missing=on_missing,
-        columns=columns,
-        exclude=exclude,
-        noise=noise,
-    )
-    check_ledger(ledger)
-    opened = open_records(X, request)
-    if request.relation is Neighbours.REPLACE_ONE:
-        request.warn_of_weak_guarantee(opened.records.count)
-    failure = CAUTION * request.options.failure_probability
-    return release_by(lambda table: average_by_halves(table, failure), opened, request, ledger, METHOD)
+    least = max(1, math.ceil(c.FEWEST_PAIRS * math.log(16 * dimension)))
+    groups = full_groups(records, 2 * least)
+    if groups < votes_needed(0, dimension, shares, failure):
+        return None
+    low, high = 0, printed_top(records, dimension, shares.variance_step(1), failure)
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = groups >= votes_needed(middle, dimension, shares, failure)
+        low, high = (middle, high) if fits else (low, middle - 1)
+    most = max(least, math.ceil(c.ENOUGH_PAIRS * math.log(3 * dimension)))
+    largest = int(records // (2 * math.ceil(votes_needed(low, dimension, shares, failure))))
+    pairs = min(max(largest, least), most)
+    return Steps(low, pairs, full_groups(records, 2 * pairs))
+
+
+def printed_top(records: float, dimension: int, step: Budget, failure: float) -> int:
+    """k of Algorithm 2, line 2, with the share of one step; clipped to 0..d."""
+    signal = step.epsilon * records
+    if signal <= 1:
+        return 0
+    log_delta = math.log(1 / step.delta)
+    cost = (math.log(dimension) * math.log(1 / (step.delta * failure))) ** 2 * log_delta + math.log(signal)
+    return min(dimension, math.floor(signal**2 / cost))
+
+
+def votes_needed(top: int, dimension: int, shares: Shares, failure: float) -> float:
+    """Groups that make every step on the first half answer with probability about 1 - β, if the estimates are valid."""
+    step = shares.variance_step(top)
+    if top == 0:
+        return _histogram_votes(step.epsilon, step.delta, failure)
+    each = repeated_share(top, step.epsilon, step.delta)
+    noise = 3 * sparse_scale(top, step.epsilon, step.delta) * math.log(2 * dimension / failure)
+    return max(noise / c.TOP_MARGIN, _histogram_votes(*each, failure / top))
+
+
+def _histogram_votes(epsilon: float, delta: float, failure: float) -> float:
+    return c.VALID_VOTES * (publishing_threshold(epsilon, delta) + 2 / epsilon * math.log(1 / failure))
 
 
 def average_by_halves(table: PaperTable, failure: float) -> Outcome:
@@ -130,19 +161,22 @@ def average_by_halves(table: PaperTable, failure: float) -> Outcome:
     if not SCALES[0] ** 2 < learned.largest < SCALES[1] ** 2:
         return Outcome(public, refusal=NO_SCALE)
     blocks = coordinate_blocks(learned, max(count / 2, 2.0), failure)
-    share = shares.average(len(blocks))
-    averages = [second.average(block, share) for block in blocks]  # l.14–15: ⊥ from either is ⊥
-    found = [one for one in averages if one is not None]
-    return _joined(public, blocks, found) if len(found) == len(blocks) else Outcome(public, refusal=LOW_WEIGHT)
+    mean, variance = np.empty(table.dimension), np.empty(table.dimension)
+    averages = [second.average(block, shares.average(len(blocks))) for block in blocks]  # l.14–15
+    for block, one in zip(blocks, averages, strict=True):
+        if one is None:  # ⊥ from either is ⊥
+            return Outcome(public, refusal=LOW_WEIGHT)
+        mean[block.coordinates], variance[block.coordinates] = one.mean, one.variance
+    return Outcome(public, mean, np.sqrt(variance))
 
 
 @dataclass(frozen=True)
 class Learned:
     """Released: which coordinates have a variance of their own, those variances, and the sum of the others."""
 
-    top: Coordinates
+    top: Integers
     variances: Floats
-    bottom: Coordinates
+    bottom: Integers
     bottom_sum: float
 
     @property
@@ -151,36 +185,29 @@ class Learned:
 
 
 def learn_variances(groups: PaperGroups, k: int, shares: Shares) -> Learned | None:
-    """l.8–13; None is ⊥ from any of the votes."""
-    step = shares.variance_step(k)
-    top = _top(groups, k, step) if k else {}
-    if top is None:
+    """l.8–13: the k-th largest variance, the coordinates above an eighth of it, their variances; None is ⊥."""
+    step, found, values = shares.variance_step(k), list[int](), list[float | None]()
+    if k:
+        kth = groups.kth_largest(k, step)  # l.8
+        if kth is None:
+            return None
+        found = groups.top(kth / 8, k, step)  # l.9
+        values = groups.each(found, step) if found else []  # l.10–12
+    variances = [value for value in values if value is not None]
+    if len(variances) < len(values):
         return None
-    bottom = np.setdiff1d(np.arange(groups.dimension), list(top))
+    bottom = np.setdiff1d(np.arange(groups.dimension), found)
     rest = groups.total(bottom, step) if len(bottom) else 0.0  # l.13
-    if rest is None:
-        return None
-    return Learned(np.array(list(top), dtype=np.intp), np.array(list(top.values())), bottom, rest)
-
-
-def _top(groups: PaperGroups, k: int, step: Budget) -> dict[int, float] | None:
-    """l.8–12: the k-th largest variance, the coordinates above an eighth of it, the variance of each."""
-    kth = groups.kth_largest(k, step)  # l.8
-    if kth is None:
-        return None
-    found = groups.top(kth / 8, k, step)  # l.9
-    voted = groups.each(found, step) if found else []  # l.10–12
-    values = [value for value in voted if value is not None]
-    return dict(zip(found, values, strict=True)) if len(values) == len(voted) else None
+    return None if rest is None else Learned(np.array(found, dtype=np.intp), np.array(variances), bottom, rest)
 
 
 def coordinate_blocks(learned: Learned, records: float, failure: float) -> list[Block]:
-    """M and λ of the two averages (l.14–15): λ covers sqrt(2 tr A) + 2 sqrt(2 tr A log(n/β)), A the true spread.
+    """M and λ of the two averages (l.14–15): λ covers sqrt(2 tr A) + 2 sqrt(2 tr A log(n/β)), A the true covariance.
 
     A zero stands for "constant as far as the votes can tell": it is raised to a tiny part of the largest estimate.
     """
-    reach = math.sqrt(2 * COVERED) * (1 + 2 * math.sqrt(math.log(records / failure)))
-    least, blocks = ZERO_VARIANCE * learned.largest, []
+    reach = math.sqrt(2 * c.COVERED) * (1 + 2 * math.sqrt(math.log(records / failure)))
+    least, blocks = c.ZERO_VARIANCE * learned.largest, []
     if len(learned.top):
         variances = np.maximum(learned.variances, least)
         radius = reach * math.sqrt(float(np.sqrt(variances).sum()))
@@ -189,11 +216,3 @@ def coordinate_blocks(learned: Learned, records: float, failure: float) -> list[
         radius = reach * math.sqrt(max(learned.bottom_sum, least))
         blocks.append(Block(Diagonal(np.ones(len(learned.bottom))), radius, learned.bottom))
     return blocks
-
-
-def _joined(public: dict[str, float], blocks: list[Block], averages: list[Average]) -> Outcome:
-    dimension = sum(len(one.mean) for one in averages)
-    mean, variance = np.empty(dimension), np.empty(dimension)
-    for block, one in zip(blocks, averages, strict=True):
-        mean[block.coordinates], variance[block.coordinates] = one.mean, one.variance
-    return Outcome(public, mean, np.sqrt(variance))

@@ -1,8 +1,8 @@
 """Variances by groups, as the paper learns them: each group estimates every variance, then the groups vote.
 
-A group is 2·l records; V_i = (1/2l) Σ_r (x_{2r-1,i} - x_{2r,i})² estimates the variance of coordinate i without
-knowing its mean. Between neighbors one group changes, appears or vanishes (M1), which is all that the votes are
-charged for (M2, M4). Each mechanism here is private separately, at the cost that its caller states.
+Records fill a fixed number of slots by secret coins, so that between neighbors at most one slot, and one group, changes
+(M1). A group is 2·l records; V_i = (1/2l) Σ_r (x_{2r-1,i} - x_{2r,i})² estimates the variance of coordinate i without
+knowing its mean. Each mechanism here is private separately, at the cost that its caller states (M2, M4).
 Proof: proofs/paper/groups.md. Letters: m = number of groups, d = number of coordinates.
 """
 
@@ -14,22 +14,76 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
-from dimfree._types import Floats
+from dimfree._types import Booleans, Floats, Integers
 from dimfree._validate import check_between, check_count, check_finite, check_integers, check_kind, check_probability
+from dimfree.accounting.events import Gaussian, charged_gaussian
 from dimfree.accounting.losses import Approximate
 from dimfree.data.records import Records
 from dimfree.errors import InvalidParameter
+from dimfree.kernel import Released
 from dimfree.noise import Noise
-from dimfree.paper.above_threshold import sparse_vector
-from dimfree.paper.grouping import EMPTY, Layout
-from dimfree.paper.histogram import heaviest_cell
-from dimfree.paper.noisy import Priced
+from dimfree.paper.mechanisms import Priced, heaviest_cell, sparse_vector
 
+EMPTY = -1  # a slot without a record
 ZERO = -1024  # the bucket {0} has a key of its own; 4^ZERO is 0.0 in floats
 LARGEST = 511  # the bucket of everything from 4^511 on, overflow included
 SMALLEST_POSITIVE = math.ulp(0.0)
+_KEY = 2**62
+_STEPS = 2**30  # grid steps to the largest value of a mean over groups
 _ENTRIES = 2**25  # of the groups held at once
 _ROUNDING = 1e-9
+
+Coordinates = Sequence[int] | NDArray[np.intp]
+
+
+def slots(count: int, groups: int, size: int, noise: Noise) -> Integers:
+    """Record indices in slots (groups, size), EMPTY where there are more slots than records.
+
+    `groups` and `size` are public or released numbers. Under add-remove `count` is private and `groups` must not be
+    computed from it; under replace-one, where it is public, `full_groups` is the natural choice. The order is uniform
+    and secret: both keys of some pair are equal with probability below items²·2^-125.
+    """
+    wanted = groups * size
+    items = max(count, wanted)
+    first, second = noise.below(_KEY, items), noise.below(_KEY, items)
+    order = np.lexsort((second, first)).astype(np.int64)[:wanted]
+    return np.where(order < count, order, EMPTY).reshape(groups, size)
+
+
+def full_groups(count: float, size: int) -> int:
+    """How many full groups a public or released number of records is worth."""
+    return max(0, int(count // size))
+
+
+@dataclass(frozen=True)
+class GroupMeans:
+    """Released: the means, and N̂, how many complete groups they are the means of."""
+
+    means: Floats
+    groups: float
+
+
+def group_means_event(statistics: int, most: float, mu: float, purpose: str) -> Gaussian:
+    """The charge of `noisy_group_means` of so many statistics."""
+    sensitivity = 2 * _STEPS * math.sqrt(statistics) * (1 + 1e-15)
+    return charged_gaussian(sensitivity, mu, statistics + 1, most / _STEPS / 2, purpose)
+
+
+def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, noise: Noise) -> Released[GroupMeans]:
+    """Release the mean of every column of `values` (groups, statistics), each entry clipped to [0, most], and N̂.
+
+    One group replaced changes the sums of 2v - L by at most 2L·sqrt(k) in L2; one that appears or vanishes adds
+    L·sqrt(k) at most and h = floor(L·sqrt(3k)) to the last entry, which is 2L·sqrt(k) again: N is free of charge.
+    """
+    statistics = values.shape[1]
+    unit = math.isqrt(3 * statistics * _STEPS**2)  # h
+    event = group_means_event(statistics, most, mu, purpose)
+    steps = np.clip(np.floor(values * (_STEPS / most)), 0, _STEPS).astype(np.int64)
+    sums = np.append((2 * steps - _STEPS).sum(axis=0, dtype=np.int64), len(values) * unit)
+    noisy = (sums + noise.gaussian(event.stddev, statistics + 1)).astype(np.float64)
+    groups = float(noisy[-1] / unit)  # N̂; the private len(values) would not do
+    means = (noisy[:-1] / max(groups, 1.0) + _STEPS) / 2 * (most / _STEPS)
+    return Released(GroupMeans(means, groups), event)
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,8 +98,8 @@ class GroupVariances:
         return int(self.values.shape[1])
 
 
-def group_variances(records: Records, layout: Layout) -> GroupVariances:
-    """V of every group whose slots all hold a valid record. The result is private.
+def group_variances(records: Records, layout: Integers) -> GroupVariances:
+    """Compute V of every group whose slots all hold a valid record. The result is private.
 
     The slots of a group are paired (1, 2), (3, 4), …; a row of V is a function of its own group's records, bit for bit.
 
@@ -72,25 +126,23 @@ def group_variances(records: Records, layout: Layout) -> GroupVariances:
     groups, size = layout.shape
     step = max(1, _ENTRIES // max(1, size * records.dimension))
     parts = [_complete_variances(records, layout[start : start + step]) for start in range(0, groups, step)]
-    values = np.concatenate(parts) if parts else np.zeros((0, records.dimension))
-    return GroupVariances(values, groups)
+    return GroupVariances(np.concatenate([np.zeros((0, records.dimension)), *parts]), groups)
 
 
-def _complete_variances(records: Records, layout: Layout) -> Floats:
+def _complete_variances(records: Records, layout: Integers) -> Floats:
     rows, present = _gathered(records, layout.ravel())
-    groups, size = layout.shape
-    complete = present.reshape(groups, size).all(axis=1)
-    members = rows.reshape(groups, size, records.dimension)[complete]
-    total = np.zeros((len(members), records.dimension))
+    complete = present.reshape(layout.shape).all(axis=1)
+    members = rows.reshape(*layout.shape, records.dimension)[complete]
+    total, pairs = np.zeros((len(members), records.dimension)), layout.shape[1] // 2
     with np.errstate(all="ignore"):  # a warning would reveal records; an overflow is counted in the largest bucket
-        for pair in range(size // 2):  # entry by entry, in a fixed order: the bits do not depend on the batch
+        for pair in range(pairs):  # entry by entry, in a fixed order: the bits do not depend on the batch
             offsets = members[:, 2 * pair] - members[:, 2 * pair + 1]
             total += offsets * offsets
-        total /= 2 * (size // 2)
+        total /= 2 * pairs
     return total
 
 
-def _gathered(records: Records, wanted: Layout) -> tuple[Floats, NDArray[np.bool_]]:
+def _gathered(records: Records, wanted: Integers) -> tuple[Floats, Booleans]:
     """The wanted records in their order, and which of them are there and valid."""
     rows, present = np.zeros((len(wanted), records.dimension)), np.zeros(len(wanted), dtype=np.bool_)
     start = 0
@@ -105,9 +157,7 @@ def bucket(value: float) -> int:
     """b with 4^b <= value < 4^{b+1}, exactly; ZERO for 0, LARGEST for an overflow."""
     if value == 0:
         return ZERO
-    if not math.isfinite(value):
-        return LARGEST
-    return (math.frexp(value)[1] - 1) // 2  # frexp: 2^{e-1} <= value < 2^e
+    return (math.frexp(value)[1] - 1) // 2 if math.isfinite(value) else LARGEST  # frexp: 2^{e-1} <= value < 2^e
 
 
 def bucket_edge(found: int) -> float:
@@ -140,14 +190,13 @@ def find_kth_largest_variance(
         The variance, or None if no bucket has enough votes; and the privacy loss.
     """
     check_kind("groups", groups, GroupVariances)
-    k = check_count("k", k, least=1, most=groups.dimension)
-    place = groups.dimension - k
+    place = groups.dimension - check_count("k", k, least=1, most=groups.dimension)
     largest = np.partition(groups.values, place, axis=1)[:, place]
     return _voted(largest.tolist(), epsilon, delta, "k-th largest variance", noise)
 
 
 def variance_sum(
-    groups: GroupVariances, coordinates: Sequence[int] | NDArray[np.intp], epsilon: float, delta: float, *, noise: Noise
+    groups: GroupVariances, coordinates: Coordinates, epsilon: float, delta: float, *, noise: Noise
 ) -> Priced[float | None, Approximate]:
     """Release the sum of the variances of some coordinates, as a power of four.
 
@@ -174,13 +223,13 @@ def coordinate_variances(
     return [variance_sum(groups, [i], each, failure, noise=noise) for i in chosen.tolist()]
 
 
-def _coordinates(groups: GroupVariances, coordinates: Sequence[int] | NDArray[np.intp]) -> NDArray[np.int64]:
+def _coordinates(groups: GroupVariances, coordinates: Coordinates) -> Integers:
     """At least one, each a column."""
-    chosen = check_integers("coordinates", coordinates)
-    if (
-        not len(chosen)
-        or not 0 <= chosen.min() <= chosen.max() < check_kind("groups", groups, GroupVariances).dimension
-    ):
+    chosen, dimension = (
+        check_integers("coordinates", coordinates),
+        check_kind("groups", groups, GroupVariances).dimension,
+    )
+    if not len(chosen) or not 0 <= chosen.min() <= chosen.max() < dimension:
         raise InvalidParameter("Expected coordinates to be a list of columns, counted from 0.")
     return chosen
 
@@ -188,7 +237,7 @@ def _coordinates(groups: GroupVariances, coordinates: Sequence[int] | NDArray[np
 def top_variances(
     groups: GroupVariances, threshold: float, k: int, epsilon: float, delta: float, *, noise: Noise
 ) -> Priced[list[int], Approximate]:
-    """At most k coordinates whose variance is at least about `threshold`: more than half of the groups say so.
+    """Release at most k coordinates whose variance is at least about `threshold` in more than half of the groups.
 
     Guarantee: (epsilon, delta) when one group changes, appears or vanishes; each counts at most once in a query (M2).
     Accuracy: valid estimates and enough groups give only coordinates of variance at least threshold/4, and k of them
@@ -218,7 +267,7 @@ def _voted(
     return Priced(None if found.value is None else bucket_edge(found.value), found.event)
 
 
-def group_sums(groups: GroupVariances, coordinates: Sequence[int] | NDArray[np.intp]) -> list[float]:
+def group_sums(groups: GroupVariances, coordinates: Coordinates) -> list[float]:
     """Private: Σ V_i over the given coordinates, for every complete group."""
     chosen = np.asarray(coordinates, dtype=np.intp)
     return [_sum(row[chosen]) for row in groups.values]

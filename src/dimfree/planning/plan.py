@@ -11,13 +11,15 @@ import numpy as np
 from dimfree._validate import check_between, check_callable, check_positive, check_probability
 from dimfree.accounting.budget import CHANGED_RECORDS, Budget, Neighbours, weak_guarantee
 from dimfree.errors import InvalidParameter
-from dimfree.paper.bounds import Limit, fingerprinting_lower_bound, packing_lower_bound
-from dimfree.paper.sample_sizes import (
+from dimfree.paper.bounds import (
+    Limit,
     Need,
     customised_records,
     easy_instance_records,
+    fingerprinting_lower_bound,
     folklore_records,
     known_covariance_records,
+    packing_lower_bound,
     plan_records,
     unknown_covariance_records,
 )

@@ -16,8 +16,7 @@ from dimfree._types import Floats
 from dimfree.accounting.discrete import reserve
 from dimfree.accounting.events import Costs, branches_profile
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.precision import compose
-from dimfree.accounting.profile import after_gaussians
+from dimfree.accounting.precision import after_gaussians, compose
 from dimfree.accounting.several_runs import AnyCosts, ComposedRuns, runs_of
 
 CHORDS = 2000  # on one grid for all levels; any number is sound, more are tighter

@@ -16,7 +16,7 @@ from dimfree.data.blocks import SparseRows, densely
 from dimfree.kernel.statistics import distances, friends, products
 from dimfree.kernel.statistics.distances import PairDistances
 from dimfree.kernel.statistics.friends import RADIUS, IntegerRecords, to_steps
-from dimfree.paper.friend_counts import all_counts
+from dimfree.paper.averaging import friend_counts
 
 
 @pytest.fixture(autouse=True)
@@ -266,7 +266,7 @@ def widest_band(pairs, among=None):
 @pytest.mark.parametrize("kind", [np.array, as_sparse])
 @pytest.mark.parametrize("radius", [0.3, 1.0, 2.5, 1e6])
 def test_friend_counts_are_those_of_the_records_on_the_grid(seed, monkeypatch, kind, radius):
-    """The same numbers in the same order as `all_counts` of the records on the grid of that radius."""
+    """The same numbers in the same order as `friend_counts` of the records on the grid of that radius."""
     monkeypatch.setattr(distances, "_ROWS", 16)
     rows = np.random.default_rng(seed).normal(size=(50, 3))
     rows[[0, 7, 49]] = 1e15, -1e300, 1e20
@@ -274,7 +274,7 @@ def test_friend_counts_are_those_of_the_records_on_the_grid(seed, monkeypatch, k
     pairs = PairDistances.of(kind(rows), 2)
     counts, integers = pairs.friend_counts(radius), pairs.in_steps(radius)
     whole = IntegerRecords(to_steps(rows[there], radius / RADIUS), 2 + int((~there).sum()))
-    assert counts.tolist() == all_counts(whole.values, whole.invalid).tolist()
+    assert counts.tolist() == [*friend_counts(whole.values), *[1] * whole.invalid]
     assert densely(integers.values).tolist() == whole.values.tolist()
     assert integers.invalid == whole.invalid
 

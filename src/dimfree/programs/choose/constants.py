@@ -420,7 +420,7 @@ MEASURED = 0.9
 # [σ known before] A release of scores lowers no spread below this: rare large entries score little.
 HELD_STDDEV = 0.5
 
-# --- Algorithm 2 (paper/shares.py, averaging.py, unknown_covariance.py) -----------------------------------------------
+# --- Algorithm 2 (paper/unknown_covariance.py, averaging.py) -----------------------------------------------
 
 # [share of epsilon] The number of records.
 PAPER_COUNT_SHARE = 0.04
