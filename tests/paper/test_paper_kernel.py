@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from contracts.test_extreme_noise import ONCE, SIZED_BY_THE_COUNT, STEADY, FarNoise, check
+from contracts.test_extreme_noise import EXTREMES, SIZED_BY_THE_COUNT, FarNoise, check
 from recording import RecordingNoise
 
 from dimfree import BudgetExceeded, Ledger, Release, paper
@@ -260,7 +260,7 @@ def test_numbers_out_of_range_are_a_refusal_that_is_charged(X, call, monkeypatch
 def test_any_released_numbers_end_in_a_release_or_a_refusal(call, relation):
     """Noise thousands of standard deviations out raises no error."""
     rows, budget = np.random.default_rng(1).normal(size=(400, 3)) + 3, {"epsilon": 4.0, "delta": 1e-3}
-    for signs, deviations, at in (*STEADY, *ONCE):
+    for signs, deviations, at in EXTREMES:
         if abs(deviations) <= SIZED_BY_THE_COUNT:
             check(call(rows, neighbours=relation, **budget, noise=FarNoise(signs, deviations, at)))
 
