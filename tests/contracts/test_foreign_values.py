@@ -28,10 +28,9 @@ from dimfree.errors import DimfreeError
 from dimfree.interop import opendp
 from dimfree.ledger.spending import Charge
 from dimfree.noise import SeededNoise
-from dimfree.paper import sample_sizes
+from dimfree.paper import bounds
 from dimfree.paper.bounds import fingerprinting_lower_bound, packing_lower_bound
-from dimfree.paper.grouping import slots
-from dimfree.paper.variance_votes import group_variances
+from dimfree.paper.variance_votes import group_variances, slots
 from dimfree.planning.question import stddevs_of_public
 from dimfree.shapes import Isotropic
 
@@ -157,7 +156,7 @@ def public_subjects() -> dict[str, Any]:
         "Guarantee.from_dict": (dimfree.Guarantee.from_dict, {"document": dimfree.Guarantee(**promise).to_dict()}),
     }
     for each in SIZES:
-        found[f"{each}_records"] = (getattr(sample_sizes, f"{each}_records"), AIM)
+        found[f"{each}_records"] = (getattr(bounds, f"{each}_records"), AIM)
     for kind in (dimfree.PrivateMean, dimfree.PrivateStandardScaler):
         found[kind.__name__] = (fitted(kind), RELEASED)
         found[f"{kind.__name__}.fit"] = (kind(**RELEASED).fit, {"X": ROWS})

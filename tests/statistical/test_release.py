@@ -15,7 +15,7 @@ from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.kernel.statistics.friends import RADIUS
 from dimfree.kernel.statistics.stable import core_sensitivity
 from dimfree.noise import SeededNoise
-from dimfree.paper.friend_counts import friend_counts
+from dimfree.paper.averaging import friend_counts
 from dimfree.release import release_mean
 from dimfree.shapes import Isotropic
 
