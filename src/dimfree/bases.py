@@ -8,7 +8,7 @@ import numpy as np
 from dimfree import _validate
 from dimfree._types import Floats
 from dimfree.data import sparse
-from dimfree.errors import raise_alone
+from dimfree.errors import InvalidParameter, raise_alone
 from dimfree.kernel.rows.bases import KEPT_BYTES, Basis, Given, unit_rows
 from dimfree.kernel.rows.cosine import Cosine
 
@@ -57,7 +57,11 @@ def _written_out(given: Any, dimension: int) -> object:
     if not (sparse.issparse(given) or isinstance(given, sparse.linalg.LinearOperator)):
         return given
     _validate.check_square("basis", given.shape, dimension)
-    _validate.check_written_out("basis", dimension, LARGEST_WRITTEN_OUT)
+    _validate.require(
+        dimension <= LARGEST_WRITTEN_OUT,
+        f"`basis` as a sparse matrix or an operator is for at most {LARGEST_WRITTEN_OUT} columns, got {dimension}: it "
+        "is written out, so that no code but the library's own runs on records. Use 'dct' or an array.",
+    )
     return given.toarray() if sparse.issparse(given) else _columns_of(given)
 
 
@@ -66,7 +70,10 @@ def _columns_of(operator: Any) -> object:
     try:
         return np.concatenate([operator.matmat(units.T) for units in unit_rows(operator.shape[1])], axis=1)
     except Exception as error:  # noqa: BLE001 - what it says may quote what the operator holds
-        raise_alone(_validate.reject_operator("basis", error))
+        kind = type(error).__name__
+        raise_alone(
+            InvalidParameter(f"`basis` must be a matrix or operator for real vectors; on one it raised {kind}.")
+        )
 
 
 def _nearest_orthonormal(matrix: Floats, excess: Floats) -> Floats:

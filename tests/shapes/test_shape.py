@@ -266,7 +266,7 @@ REMEDY = "floor.*LowRank.*project"
         (lambda: Dense([[1.0, 2.0], [2.0, 1.0]]), "positive definite.*" + REMEDY),
         (lambda: Dense(SINGULAR), "positive definite.*" + REMEDY),
         (lambda: Dense(FEW_RECORDS), "positive definite.*" + REMEDY),
-        (lambda: Dense(np.zeros((2, 2))), "diagonal of covariance.*" + REMEDY),
+        (lambda: Dense(np.zeros((2, 2))), "`covariance` must be above 0.*diagonal.*" + REMEDY),
         (lambda: Dense([[1e-300, 1e300], [1e300, 1.0]]), "positive definite"),
         (lambda: Dense([[1.0, 1.7e308], [-1.7e308, 1.0]]), "symmetric"),
         (lambda: Dense(scipy.sparse.eye(3)), "real numbers"),

@@ -223,16 +223,78 @@ def as_floats(name: str, array: NDArray[Any], kinds: str = "biufO") -> Floats:
         raise_alone(InvalidParameter(f"`{name}` must hold real numbers alone: pass .astype(float)."))
 
 
-def check_array(name: str, value: object, *, rank: int) -> Floats:
+def _excess(rows: Floats) -> Floats:
+    """How far rows are from orthonormal."""
+    return np.asarray(rows @ rows.T - np.eye(len(rows)))
+
+
+def _is_symmetric(matrix: Floats) -> bool:
+    root = np.sqrt(np.diagonal(matrix))
+    return bool((np.abs(matrix - matrix.T) <= 1e-8 * (root * root[:, None])).all())
+
+
+_ARRAY_NEEDS: dict[str, tuple[Callable[[Floats], object], str]] = {  # the test, and what must hold
+    "finite": (
+        lambda array: np.isfinite(array).all(),
+        "`{name}` must be finite; it holds NaN or infinite entries: replace them.",
+    ),
+    "positive": (
+        lambda array: (array if array.ndim == 1 else np.diagonal(array)).min() > 0,
+        f"Every entry of `{{name}}` must be above 0; of a matrix, on its diagonal. {_FLAT_REMEDY}",
+    ),
+    "moderate": (
+        lambda spectrum: 1e-60 < spectrum.max() < 1e60,
+        "`{name}` must have its largest standard deviation in (1e-60, 1e60): change the units.",
+    ),
+    "square": (
+        lambda matrix: matrix.shape[0] == matrix.shape[1],
+        "`{name}` must be square: pass (d, d), or (d,) variances.",
+    ),
+    "symmetric": (
+        _is_symmetric,
+        "`{name}` must be symmetric; [i, j] and [j, i] differ by more than 1e-8 of the standard deviations. Pass "
+        "({name} + {name}.T) / 2 if that is what you mean.",
+    ),
+    "definite": (
+        lambda eigenvalues: eigenvalues.min() > 4 * eigenvalues.size * np.finfo(np.float64).eps * eigenvalues.max(),
+        "`{name}` must be positive definite; its smallest eigenvalue is zero or negative, up to rounding. "
+        + _FLAT_REMEDY,
+    ),
+    "tall": (
+        lambda basis: basis.shape[1] <= basis.shape[0],
+        "`{name}` must have shape (d, k) with k <= d. Pass {name}.T?",
+    ),
+    "orthonormal columns": (
+        lambda basis: np.abs(_excess(basis.T)).max() <= 1e-6,
+        "`{name}` must have orthonormal columns (unit length, pairwise perpendicular within 1e-6). Pass "
+        "numpy.linalg.qr({name})[0], and variances along those directions.",
+    ),
+    "orthonormal rows": (
+        lambda basis: np.abs(_excess(basis)).max() <= 1e-6,
+        "`{name}` must be orthonormal: every row of length 1 and perpendicular to the others, within 1e-6. Pass "
+        "numpy.linalg.qr({name}.T)[0].T if its rows span what you mean.",
+    ),
+}
+
+
+def require_array(name: str, array: Floats, *needs: str) -> Floats:
+    """The array, if it meets these needs."""
+    for need in needs:
+        holds, words = _ARRAY_NEEDS[need]
+        with np.errstate(all="ignore"):
+            require(holds(array), words.format(name=name))
+    return array
+
+
+def check_array(name: str, value: object, *needs: str, rank: int) -> Floats:
     """A read-only float64 copy of an array of finite real numbers with this rank and no empty axis."""
     raw = as_array(name, value)
     masked = any(map(np.ma.is_masked, [value, *(value if isinstance(value, list | tuple) else ())]))
     require(not masked, f"`{name}` must have no masked entries: fill them with what is publicly known.")
     array = np.array(as_floats(name, raw, "iuf"), order="C")
-    if raw.ndim != rank or raw.size == 0:
-        raise InvalidParameter(f"`{name}` must be a non-empty array of rank {rank}, got rank {raw.ndim}.")
-    require(np.isfinite(array).all(), f"`{name}` must be finite; it holds NaN or infinite entries: replace them.")
-    array.setflags(write=False)
+    right = raw.ndim == rank and raw.size > 0
+    require(right, f"`{name}` must be a non-empty array of rank {rank}, got rank {raw.ndim}.")
+    require_array(name, array, "finite", *needs).setflags(write=False)
     return array
 
 
@@ -244,13 +306,6 @@ def check_integers(name: str, value: object) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def check_reals(name: str, value: object) -> Floats:
-    """A vector of real numbers, possibly empty."""
-    array = as_array(name, value)
-    check_rank(name, array.ndim, (1,))
-    return as_floats(name, array, "iuf").copy()
-
-
 def check_rank(name: str, rank: int, allowed: Sequence[int]) -> None:
     """An array of a rank a shape can act on."""
     require(rank in allowed, f"`{name}` must have rank {' or '.join(map(str, allowed))}, got rank {rank}.")
@@ -259,6 +314,16 @@ def check_rank(name: str, rank: int, allowed: Sequence[int]) -> None:
 def check_lengths(name: str, length: int, partner: str, wanted: int) -> None:
     """Two parameters that go entry by entry have the same length."""
     require(length == wanted, f"`{name}` must have one entry per {partner}, {wanted} in all.")
+
+
+def check_variances(name: str, value: object) -> Floats:
+    """A read-only vector of finite variances, all above zero."""
+    return check_array(name, value, "positive", rank=1)
+
+
+def check_magnitude(name: str, spectrum: Floats) -> Floats:
+    """Standard deviations whose powers stay in the range of floats."""
+    return require_array(name, spectrum, "moderate")
 
 
 # columns
@@ -294,65 +359,7 @@ def check_same_columns(name: str, names: Sequence[str] | None, columns: Sequence
     )
 
 
-# shapes: variances, covariance matrices, directions
-
-
-def check_variances(name: str, value: object) -> Floats:
-    """A read-only vector of finite variances, all above zero."""
-    variances = check_array(name, value, rank=1)
-    require(variances.min() > 0, f"Every entry of `{name}` must be above 0. {_FLAT_REMEDY}")
-    return variances
-
-
-def check_magnitude(name: str, spectrum: Floats) -> Floats:
-    """Standard deviations whose powers stay in the range of floats."""
-    within = 1e-60 < float(spectrum.max()) < 1e60
-    require(within, f"The largest standard deviation of `{name}` must be in (1e-60, 1e60): change the units.")
-    return spectrum
-
-
-def check_symmetric(name: str, value: object) -> Floats:
-    """A read-only square matrix, positive on the diagonal, symmetric within 1e-8 of the two standard deviations."""
-    matrix = check_array(name, value, rank=2)
-    require(matrix.shape[0] == matrix.shape[1], f"`{name}` must be square: pass (d, d), or (d,) variances.")
-    root = np.sqrt(check_variances(f"the diagonal of {name}", np.diagonal(matrix)))
-    with np.errstate(all="ignore"):
-        symmetric = (np.abs(matrix - matrix.T) <= 1e-8 * (root * root[:, None])).all()
-    require(
-        symmetric,
-        f"`{name}` must be symmetric; [i, j] and [j, i] differ by more than 1e-8 of the standard deviations. Pass "
-        f"({name} + {name}.T) / 2 if that is what you mean.",
-    )
-    return matrix
-
-
-def check_definite(name: str, eigenvalues: Floats) -> None:
-    """The smallest eigenvalue is larger than rounding, 4 d 2**-52 of the largest."""
-    rounding = 4 * eigenvalues.size * np.finfo(np.float64).eps * float(eigenvalues.max())
-    require(
-        float(eigenvalues.min()) > rounding,
-        f"`{name}` must be positive definite; its smallest eigenvalue is zero or negative, up to rounding. "
-        f"{_FLAT_REMEDY}",
-    )
-
-
-def _excess(rows: Floats) -> Floats:
-    """How far rows are from orthonormal."""
-    with np.errstate(all="ignore"):
-        excess: Floats = rows @ rows.T - np.eye(len(rows))
-    return excess
-
-
-def check_orthonormal(name: str, value: object) -> Floats:
-    """A read-only (d, k) matrix, k <= d, whose columns are orthonormal within 1e-6."""
-    basis = check_array(name, value, rank=2)
-    require(basis.shape[1] <= basis.shape[0], f"`{name}` must have shape (d, k) with k <= d. Pass {name}.T?")
-    require(
-        np.abs(_excess(basis.T)).max() <= 1e-6,
-        f"`{name}` must have orthonormal columns (unit length, pairwise perpendicular within 1e-6). Pass "
-        f"numpy.linalg.qr({name})[0], and variances along those directions.",
-    )
-    return basis
+# shapes and bases: errors for the caller to raise
 
 
 def check_exactly_one(covariance: object, shape: object) -> None:
@@ -379,16 +386,11 @@ def reject_covariance(value: object, wanted: int) -> InvalidParameter:
     )
 
 
-# bases
-
-
 def check_square(name: str, shape: Sequence[int], dimension: int) -> None:
     """A matrix that maps records of so many columns to as many coordinates."""
-    require(
-        tuple(shape) == (dimension, dimension),
-        f"`{name}` must have shape ({dimension}, {dimension}): a row for each basis vector, a column for each column "
-        "of the records.",
-    )
+    words = "a row for each basis vector, a column for each column of the records."
+    wanted = (dimension, dimension)
+    require(tuple(shape) == wanted, f"`{name}` must have shape ({dimension}, {dimension}): {words}")
 
 
 def check_rotation(name: str, value: object, dimension: int) -> tuple[Floats, Floats]:
@@ -397,28 +399,7 @@ def check_rotation(name: str, value: object, dimension: int) -> tuple[Floats, Fl
     require(real, f"`{name}` must be real, got complex entries: 'dct' is a real relative.")
     matrix = check_array(name, value, rank=2)
     check_square(name, matrix.shape, dimension)
-    excess = _excess(matrix)
-    require(
-        np.abs(excess).max() <= 1e-6,
-        f"`{name}` must be orthonormal: every row of length 1 and perpendicular to the others, within 1e-6. Pass "
-        f"numpy.linalg.qr({name}.T)[0].T if its rows span what you mean.",
-    )
-    return matrix, excess
-
-
-def check_written_out(name: str, dimension: int, most: int) -> None:
-    """Not too wide for a matrix of its own."""
-    require(
-        dimension <= most,
-        f"`{name}` as a sparse matrix or an operator is for at most {most} columns, got {dimension}: it is written "
-        "out, so that no code but the library's own runs on records. Use 'dct' or an array.",
-    )
-
-
-def reject_operator(name: str, error: Exception) -> InvalidParameter:
-    """The error for an operator that cannot be applied to the unit vectors."""
-    kind = type(error).__name__
-    return InvalidParameter(f"`{name}` must be a matrix or operator for real vectors; on one it raised {kind}.")
+    return require_array(name, matrix, "orthonormal rows"), _excess(matrix)
 
 
 def reject_basis(value: object, names: Iterable[str]) -> InvalidParameter:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import betainc, betaincc, betainccinv, betaincinv, lambertw
 
 from dimfree._types import Floats
-from dimfree._validate import as_array, check_lengths, check_probability, check_rank, check_reals, check_share
+from dimfree._validate import as_array, as_floats, check_lengths, check_probability, check_rank, check_share
 from dimfree.errors import InvalidParameter
 
 _CHOOSING = 4  # one of so many samples chooses the sets, the others are tested
@@ -97,7 +97,7 @@ def _samples(name: str, value: Any) -> Floats:
     check_rank(name, array.ndim, (1, 2))
     if len(array) < 2 * _CHOOSING:
         raise InvalidParameter(f"Expected {name} to hold at least {2 * _CHOOSING} outputs.")
-    return check_reals(name, array.ravel()).reshape(len(array), -1)
+    return as_floats(name, array, "iuf").reshape(len(array), -1)
 
 
 def bound(tests: Sequence[Contest], here: Floats, there: Floats, delta: float, failure: float) -> Bound:

@@ -29,8 +29,10 @@ class Dense(Shape):
     covariance: Floats
 
     def __init__(self, covariance: ArrayLike) -> None:
-        super().__init__(covariance=_validate.check_symmetric("covariance", covariance))
-        _validate.check_definite("covariance", self._eigen[0])
+        super().__init__(
+            covariance=_validate.check_array("covariance", covariance, "square", "positive", "symmetric", rank=2)
+        )
+        _validate.require_array("covariance", self._eigen[0], "definite")
 
     @property
     def dimension(self) -> int:

@@ -38,7 +38,7 @@ class LowRank(Shape):
     tail: float
 
     def __init__(self, basis: ArrayLike, variances: ArrayLike, tail: float) -> None:
-        directions = _validate.check_orthonormal("basis", basis)
+        directions = _validate.check_array("basis", basis, "tall", "orthonormal columns", rank=2)
         checked = _validate.check_variances("variances", variances)
         _validate.check_lengths("variances", checked.size, "column of basis", directions.shape[1])
         super().__init__(basis=directions, variances=checked, tail=_validate.check_positive("tail", tail))
