@@ -1,27 +1,6 @@
 """dimfree: the mean of a high-dimensional data set under differential privacy, with noise that follows its shape.
 
-The packages. Each imports only those above it in this list (`tach.toml`):
-  errors, threads, progress, arguments   exceptions, threads, how far a pass is, the table of all arguments
-  _validate    checks of parameters, and the texts of their errors
-  options      the expert options
-  accounting   budgets, guarantees, charged events, branches, and how charges compose
-  noise        random numbers: the operating system's, or seeded for tests
-  data         tables of records: in memory, files, Dask, GPU; which rows belong to one person or group
-  shapes       public covariances that rescale records
-  kernel       the privacy kernel: alone holds records, coins and noise; answers a closed set of charged queries
-  results      Release, Means, Composed; confidence sets; writing files
-  paper        the paper's algorithms and their subroutines, and the variance profile
-  request, beliefs   everything a caller asks for, checked once, and what is known beforehand
-  programs     estimators: they ask the kernel queries and see released values alone
-  ledger       a persistent budget: a release is charged, on disk, before it draws noise
-  release, release_groups   release_mean and release_means
-  interop      scikit-learn and OpenDP; opendp is the public name of the latter
-  planning     before any record is read: error to expect, records needed
-  report       an HTML page about a release
-  audit        attacks on the public calls; checks of the installation
-  cli          the command `dimfree`
-
-What must be trusted: docs/architecture.md.
+docs/architecture.md states what each package does and what must be trusted; `tach.toml` states which may import which.
 """
 
 import importlib
@@ -70,47 +49,32 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = {
-    "Composed": "results.composed",
-    "compose": "results.composed",
-    "Means": "results.grouped",
-    "release_means": "release_groups",
-    "Plan": "planning.plan",
-    "plan": "planning.plan",
-    "Tradeoff": "planning.tradeoff",
-    "tradeoff": "planning.tradeoff",
-    "Budget": "accounting.budget",
-    "Neighbours": "accounting.budget",
-    "BudgetExceeded": "errors",
-    "DimfreeError": "errors",
-    "InstallationError": "errors",
-    "InvalidFile": "errors",
-    "InvalidParameter": "errors",
-    "InvalidRecords": "errors",
-    "NoiseMisuse": "errors",
-    "LostWorkers": "errors",
-    "OutOfMemory": "errors",
-    "RefusedRelease": "errors",
-    "Options": "options",
-    "PrivateMean": "interop.mean",
-    "PrivateStandardScaler": "interop.scaler",
-    "SeededNoise": "noise",
-    "SystemNoise": "noise",
-    "LearnedDirections": "results.error_model",
-    "LearnedShape": "results.error_model",
-    "Ledger": "ledger.ledger",
-    "read_table": "data.read",
-    "release_mean": "release",
-    "shape_from": "shapes.from_public",
-    "Guarantee": "accounting.guarantee",
-    "Release": "results.release",
-    "Reach": "results.error_model",
-    "write_report": "report.page",
-    "Dense": "shapes.dense",
-    "Diagonal": "shapes.diagonal",
-    "Isotropic": "shapes.diagonal",
-    "LowRank": "shapes.low_rank",
+_NAMES = {  # the public names of each module
+    "accounting.budget": "Budget Neighbours",
+    "accounting.guarantee": "Guarantee",
+    "data.read": "read_table",
+    "errors": "BudgetExceeded DimfreeError InstallationError InvalidFile InvalidParameter InvalidRecords LostWorkers "
+    "NoiseMisuse OutOfMemory RefusedRelease",
+    "interop.mean": "PrivateMean",
+    "interop.scaler": "PrivateStandardScaler",
+    "ledger.ledger": "Ledger",
+    "noise": "SeededNoise SystemNoise",
+    "options": "Options",
+    "planning.plan": "Plan plan",
+    "planning.tradeoff": "Tradeoff tradeoff",
+    "release": "release_mean",
+    "release_groups": "release_means",
+    "report.page": "write_report",
+    "results.composed": "Composed compose",
+    "results.error_model": "LearnedDirections LearnedShape Reach",
+    "results.grouped": "Means",
+    "results.release": "Release",
+    "shapes.dense": "Dense",
+    "shapes.diagonal": "Diagonal Isotropic",
+    "shapes.from_public": "shape_from",
+    "shapes.low_rank": "LowRank",
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_MODULES)
 

@@ -68,7 +68,7 @@ class Beliefs:
             model=self.model,
             spectrum=self.spectrum,
             failure=CAUTION * options.failure_probability,
-            learn_scale=request.learns_scale,
+            learn_scale=request.options.scale == "learn",
             core_sample=options.core_sample if isinstance(options.core_sample, int) else None,
             window=options.window,
             chooses_basis=request.chooses_basis,

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dimfree._types import Integers
-from dimfree._validate import check_at_least, check_callable, check_kind, is_word, quoted
-from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree._validate import check_callable, check_kind, is_word, quoted
+from dimfree.accounting.budget import Budget, Neighbours, check_budget
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs import Runs
@@ -144,8 +144,9 @@ def release_means(
     InstallationError
         OpenDP or SciPy cannot be loaded, or the noise source does not work. Nothing is charged.
     """
-    of_groups = {"X", "groups", "keys", "ledger", "tell"}  # the other arguments are those of any release
-    asked = {name: value for name, value in locals().items() if name not in {*of_groups, "of_groups"}}
+    asked = dict(locals())  # the arguments, of which any release has all but these
+    for argument in ("X", "groups", "keys", "ledger", "tell"):
+        del asked[argument]
     listed = None if is_word(keys, "private") else check_group_keys(keys)
     if isinstance(shape, str):
         raise InvalidParameter(
@@ -155,8 +156,7 @@ def release_means(
     if covariance is None and shape is None:
         asked["options"] = replace(options, scale="auto")  # the first run learns all there is to learn
     request = Request.checked(**asked, basis=None)
-    check_at_least("epsilon", request.budget.epsilon, 10 * SMALLEST_EPSILON)
-    check_at_least("delta", request.budget.delta, 10 * SMALLEST_DELTA)
+    check_budget(epsilon, delta, parts=10)
     check_ledger(ledger)
     check_callable("tell", tell)
     with device_memory_unspoken(), memory_unspoken():

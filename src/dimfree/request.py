@@ -11,17 +11,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from numpy.typing import ArrayLike
 
-from dimfree._validate import (
-    check_at_least,
-    check_choice,
-    check_count,
-    check_exactly_one,
-    check_kind,
-    is_word,
-    quoted,
-    reject_shape,
-)
-from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours, warn_of_weak_guarantee
+from dimfree._validate import check_choice, check_count, check_exactly_one, check_kind, is_word, quoted, reject_shape
+from dimfree.accounting.budget import Budget, Neighbours, check_budget, warn_of_weak_guarantee
 from dimfree.accounting.events import has_fine_noise
 from dimfree.arguments import ARGUMENTS, MEAN, REQUIRED
 from dimfree.bases import check_basis
@@ -72,9 +63,7 @@ class Request:
         has the default of the table of arguments.
         """
         asked = SimpleNamespace(**{**_DEFAULTS, **given})
-        budget, relation = Budget(asked.epsilon, asked.delta), Neighbours.parse(asked.neighbours)
-        check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
-        check_at_least("delta", budget.delta, SMALLEST_DELTA)
+        budget, relation = check_budget(asked.epsilon, asked.delta), Neighbours.parse(asked.neighbours)
         require_fine_noise(budget)
         check_kind("options", options, Options)
         check_basis(asked.basis)
@@ -105,9 +94,7 @@ class Request:
     @property
     def learned(self) -> str | None:
         """The name of a shape that has to be learned, or None where something is known."""
-        if self.covariance is None and self.shape is None:
-            return AUTO
-        return self.shape if self.covariance is None and _is_learned(self.shape) else None  # type: ignore[return-value]
+        return AUTO if self.covariance is None and (self.shape is None or is_word(self.shape, AUTO)) else None
 
     @property
     def program(self) -> str:
@@ -135,16 +122,10 @@ class Request:
         """Whether no other coordinates than the columns are asked for."""
         return self.basis is None or is_word(self.basis, AUTO)
 
-    @property
-    def learns_scale(self) -> bool:
-        """Whether a known covariance holds up to one unknown factor."""
-        return self.options.scale == "learn"
-
     def _check_together(self) -> None:
         """Parameters that exclude each other."""
         if self.learned:
-            scale = "known" if self.options.scale == AUTO else self.options.scale
-            if scale != "known":
+            if self.options.scale not in (AUTO, "known"):
                 raise InvalidParameter(
                     f"Expected scale at its default with shape={self.learned!r}: it belongs to a known covariance. "
                     "Drop it, or pass covariance= (--covariance FILE)."
@@ -191,10 +172,6 @@ def check_unit_rows(unit: object, unit_rows: object) -> None:
             )
 
 
-def _is_learned(shape: object) -> bool:
-    return isinstance(shape, str) and shape in get_args(Learned)
-
-
 class Persons(NamedTuple):
     """One record for each person, and what the guarantee says about what one person is (public)."""
 
@@ -209,21 +186,18 @@ def open_records(X: object, request: Request) -> Persons:
     """
     with device_memory_unspoken(), memory_unspoken():
         table = selected(X, request.selection, (request.unit,))
-        records, whose = _by_person(table, request)
+        read = partial(as_records, on_missing=request.on_missing, bounds=request.selection.bounds)
+        whose: dict[str, Any] = {"each_column": True} if request.on_missing == "column" else {}
+        if request.unit is None:
+            records = read(table)
+        else:
+            rest, keys = split_unit(table, request.unit, request.on_missing)
+            rows = read(rest)
+            people = person_records(rows, keys, request.unit_rows, request.on_missing)
+            records = people.within(rows.bounds)
+            whose = {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows, **whose}
         from_file = isinstance(table, Records)  # whoever opened the file has warned
         warn_of_identifiers(None if from_file else records.columns, request.selection, stacklevel=4)
         records = records.on(request.place) if request.device is not None else records
         records = records.where_it_lies() if request.device in (None, "cuda") else records
     return Persons(records, whose)
-
-
-def _by_person(X: object, request: Request) -> Persons:
-    read = partial(as_records, on_missing=request.on_missing, bounds=request.selection.bounds)
-    averaged = {"each_column": True} if request.on_missing == "column" else {}
-    if request.unit is None:
-        return Persons(read(X), averaged)
-    table, keys = split_unit(X, request.unit, request.on_missing)
-    whose = {"unit": "person", "unit_column": keys.column, "unit_rows": request.unit_rows, **averaged}
-    rows = read(table)
-    people = person_records(rows, keys, request.unit_rows, request.on_missing)
-    return Persons(people.within(rows.bounds), whose)

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
-from dimfree._validate import check_choice, check_count, check_positive, check_probability
+from dimfree._validate import check_at_least, check_choice, check_count, check_positive, check_probability
 from dimfree.errors import InvalidParameter
 
 LARGEST_EPSILON = 100.0
@@ -152,6 +153,14 @@ def large_delta(delta: float, records: float | None = None) -> str | None:
         f"that probability, {rows:.2g} records on average, would keep the same guarantee. Choose delta far "
         "below 1 / records."
     )
+
+
+def check_budget(epsilon: Any, delta: Any, parts: int = 1) -> Budget:
+    """A budget that the accounting can divide into so many parts."""
+    budget = Budget(epsilon, delta)
+    check_at_least("epsilon", budget.epsilon, parts * SMALLEST_EPSILON)
+    check_at_least("delta", budget.delta, parts * SMALLEST_DELTA)
+    return budget
 
 
 def warn_of_weak_guarantee(budget: Budget, records: float | None = None, *, stacklevel: int = 4) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, Self
 from unicodedata import is_normalized, normalize
 
-from dimfree._validate import check_at_least, check_finite, check_flag, check_kind, check_path, check_positive, quoted
-from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree._validate import check_finite, check_flag, check_kind, check_path, check_positive, quoted
+from dimfree.accounting.budget import SMALLEST_DELTA, Neighbours, check_budget
 from dimfree.errors import BudgetExceeded, InvalidFile, InvalidParameter
 from dimfree.ledger.entries import (
     DEBIT,
@@ -204,7 +204,7 @@ class Ledger:
         BudgetExceeded
             If the charge does not fit. Nothing is charged.
         """
-        budget = _checked_budget(epsilon, SMALLEST_DELTA if check_finite("delta", delta) == 0 else delta)
+        budget = check_budget(epsilon, SMALLEST_DELTA if check_finite("delta", delta) == 0 else delta)
         return self.charge(Charge(budget), terms=self.terms, what=_checked_text("what", what, least=0))
 
     def entries(self) -> tuple[Entry, ...]:
@@ -409,7 +409,7 @@ def _given_terms(epsilon: object, delta: object, neighbours: str | Neighbours | 
             "Expected epsilon and delta together: the total of the ledger. Leave out both to reopen."
         )
     if epsilon is not None:
-        given["budget"] = _checked_budget(epsilon, delta)
+        given["budget"] = check_budget(epsilon, delta)
     if neighbours is not None:
         given["neighbours"] = Neighbours.parse(neighbours)
     if unit is not None:
@@ -417,10 +417,3 @@ def _given_terms(epsilon: object, delta: object, neighbours: str | Neighbours | 
             raise InvalidParameter("Expected unit to name the column of the privacy unit, or '' for unnamed keys.")
         given |= {"unit": "person", "unit_column": unit or None}
     return given
-
-
-def _checked_budget(epsilon: Any, delta: Any) -> Budget:
-    budget = Budget(epsilon, delta)
-    check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
-    check_at_least("delta", budget.delta, SMALLEST_DELTA)
-    return budget
