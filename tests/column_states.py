@@ -24,13 +24,15 @@ def at_start(
     relative: bool = True,
     count: float | None = None,
     count_stddev: float = 0.0,
+    bounds: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> ColumnState:
     """Nothing is known yet, n̂·√(P/d) is `strength`; without `noise`, all noise is 0."""
     rows, d = table.shape
     count = float(rows) if count is None else count
     view = standing_view(table, relation, noise=RecordingNoise() if noise is None else noise)
     setting, changed = StageSetting(view, count, count_stddev), CHANGED_RECORDS[Neighbours(relation)]
-    return ColumnState.at_start(setting, strength / count * math.sqrt(d * changed), relative=relative)
+    limits = (np.full(d, -np.inf), np.full(d, np.inf)) if bounds is None else bounds
+    return ColumnState.at_start(setting, strength / count * math.sqrt(d * changed), limits, relative=relative)
 
 
 def with_noise(state: ColumnState, noise: Noise) -> ColumnState:

@@ -73,6 +73,7 @@ class Beliefs:
             window=options.window,
             chooses_basis=request.chooses_basis,
             on_missing=request.on_missing,
+            totals=request.unit_rows is not None,
             by_columns=request.by_columns(named=columns is not None),
         )
 

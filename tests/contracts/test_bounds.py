@@ -1,4 +1,4 @@
-"""Public bounds through every door: the release is that of a table whose entries were clipped by hand."""
+"""Public bounds through every door: the release is that of a table whose entries were clipped by hand before."""
 
 import json
 
@@ -52,7 +52,7 @@ def file(table, **given):
 @pytest.mark.parametrize("door", [mean, array, means, estimator, file])
 def test_bounds_clip_every_entry(door, frame, clipped, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found, wanted = door(frame, bounds=ENDS), door(clipped)
+    found, wanted = door(frame, bounds=ENDS), door(clipped, bounds=ENDS)
     assert np.array_equal(found.mean, wanted.mean)
     assert json.loads(found.parameters["bounds"]) in ({"age": [20.0, 60.0]}, {"0": [20.0, 60.0]})
     assert found.mean[0] != door(frame).mean[0]

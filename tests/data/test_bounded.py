@@ -3,7 +3,6 @@
 import gzip
 import json
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -62,12 +61,10 @@ def stored(folder, table, ending):
 
 
 def released(X, **options):
-    release = dimfree.release_mean(X, epsilon=4, delta=1e-6, noise=SeededNoise(5), **options)
+    known = {} if isinstance(X, Records) else {"bounds": BOUNDS}
+    release = dimfree.release_mean(X, epsilon=4, delta=1e-6, noise=SeededNoise(5), **known, **options)
     assert not release.refused
-    said = dict(release.parameters)
-    if isinstance(X, Records):
-        said.pop("bounds")  # which it states, and an array held by hand does not
-    return replace(release, parameters=said).to_json()
+    return release.to_json()
 
 
 def rows_of(records, rows=None):

@@ -18,6 +18,7 @@ from dimfree.programs.choose.constants import RADIUS_SEARCH_SHARE, RING_SHARE
 from dimfree.programs.choose.core import HonestModel, Size, core_sample_suffices, default_core_sample
 from dimfree.programs.learn.restore import Answer
 from dimfree.programs.learn.state import Knowledge
+from dimfree.results.confidence_sets import stated_limits
 from dimfree.results.error_model import ErrorModel, Reach
 from dimfree.results.release import Release
 from dimfree.shapes import Diagonal
@@ -54,6 +55,7 @@ class Run:
     window: tuple[float, float]
     chooses_basis: bool = False  # whether the coordinates of the noise are chosen by released numbers
     on_missing: str = "raise"
+    totals: bool = False  # whether a record adds up rows, so that bounds of entries are none of records
     by_columns: str | None = None  # objective of the per-column estimator: "relative", "total"; None: not used
 
     @property
@@ -68,6 +70,11 @@ class Run:
     def dimension(self) -> int:
         """The number of coordinates that the program works in."""
         return self.table.dimension
+
+    @property
+    def limits(self) -> tuple[Floats, Floats]:
+        """The declared ends of each column of a record; infinite where none were declared."""
+        return stated_limits({} if self.totals else self.bounds, self.columns, self.table.columns)
 
     @property
     def coordinate_variances(self) -> Floats:
@@ -97,7 +104,7 @@ class Run:
             **asdict(answer.population),
         )
         return Release.released(
-            mean=answer.mean,
+            mean=np.clip(answer.mean, *self.limits),
             noise_stddev=np.sqrt(answer.variance),
             error_model=model,
             shape=answer.shape,
@@ -129,7 +136,7 @@ class Run:
             noise[np.argmax(noise)] += float(miscounted @ miscounted)
             model = ErrorModel(noise, record_stddev, (scale * self.spectrum) ** 2, records, clipping=bias)
         return Release.released(
-            mean=shape.restore(value),
+            mean=np.clip(shape.restore(value), *self.limits),
             noise_stddev=np.sqrt(variance * root + miscounted**2),
             error_model=model,
             reach=reach,

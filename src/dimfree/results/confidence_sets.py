@@ -4,7 +4,9 @@ Noise is drawn by the library, so its law is known exactly. Sampling is a model:
 the variances given or learned. Public values only.
 """
 
+import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
@@ -259,13 +261,33 @@ def ball_about(centre: Floats, uncertainty: Uncertainty, confidence: float) -> C
     return ConfidenceBall.about(uncertainty, confidence, centre=middle, radius=radius, parts=parts)
 
 
-def box_about(centre: Floats, uncertainty: Uncertainty, confidence: float, *, simultaneous: bool) -> ConfidenceBox:
-    """Return the box of `Release.confidence_box`; no array of it can be changed."""
+def box_about(
+    centre: Floats,
+    uncertainty: Uncertainty,
+    confidence: float,
+    *,
+    simultaneous: bool,
+    limits: tuple[Floats, Floats] = (-np.inf, np.inf),  # type: ignore[assignment]  # none, in any column
+) -> ConfidenceBox:
+    """Return the box of `Release.confidence_box`, within declared limits; no array of it can be changed."""
     reach = uncertainty.reach(confidence, simultaneous=check_flag("simultaneous", simultaneous))
-    low, high, noise = (np.frombuffer(each.tobytes()) for each in (centre - reach, centre + reach, uncertainty.noise))
+    low, high = np.clip((centre - reach, centre + reach), *limits)
+    low, high, noise = (np.frombuffer(each.tobytes()) for each in (low, high, uncertainty.noise))
     sampling = None if uncertainty.sampling is None else np.frombuffer(uncertainty.sampling.tobytes())
     parts = BoxParts(noise, sampling)
     return ConfidenceBox.about(uncertainty, confidence, low=low, high=high, simultaneous=simultaneous, parts=parts)
+
+
+def stated_limits(
+    parameters: Mapping[str, Any], columns: Sequence[str] | None, dimension: int
+) -> tuple[Floats, Floats]:
+    """The public bounds of each column that the parameters of a release state; infinite where they state none."""
+    low, high = np.full(dimension, -np.inf), np.full(dimension, np.inf)
+    stated = json.loads(str(parameters.get("bounds", "{}")))
+    for at, name in enumerate(map(str, range(dimension)) if columns is None else columns):
+        if name in stated:
+            low[at], high[at] = stated[name]
+    return low, high
 
 
 def interval_note(model: ErrorModel, target: Target = "population") -> str:

@@ -30,7 +30,15 @@ from dimfree.results.codec import (
     part,
     single,
 )
-from dimfree.results.confidence_sets import ConfidenceBall, ConfidenceBox, Target, Uncertainty, ball_about, box_about
+from dimfree.results.confidence_sets import (
+    ConfidenceBall,
+    ConfidenceBox,
+    Target,
+    Uncertainty,
+    ball_about,
+    box_about,
+    stated_limits,
+)
 from dimfree.results.error_model import ErrorModel, LearnedShape, Reach
 from dimfree.results.tables import Tabular
 
@@ -188,6 +196,11 @@ class Release(Tabular):
         raise RefusedRelease(f"A refused release has no {name}. Reason: {self.refusal} {_REMEDY}")
 
     @property
+    def _limits(self) -> tuple[Floats, Floats]:
+        stated = self.parameters if self.guarantee.unit_rows is None else {}  # a total may lie beyond
+        return stated_limits(stated, self.columns, self.dimension)
+
+    @property
     def resolved(self) -> NDArray[np.bool_]:
         """Whether the SD of each column is known, (d,): stated by the user, or learned.
 
@@ -234,13 +247,14 @@ class Release(Tabular):
         Returns
         -------
         low, high : ndarray of shape (d,)
-            Ends of the intervals. Infinite, which means no interval, where a column has no interval
+            Ends of the intervals, within declared bounds. Infinite, which means no interval, where a column has none
             (`one_value`), and everywhere for the population mean if the release does not state the standard deviation
             and the number of the records.
         """
         level, uncertainty = check_probability("level", level), self._uncertainty(target)
         reach = uncertainty.reach(level, simultaneous=check_flag("simultaneous", simultaneous))
-        return self.mean - reach, self.mean + reach
+        low, high = np.clip((self.mean - reach, self.mean + reach), *self._limits)
+        return low, high
 
     def error_radius(self, level: float = 0.95, *, target: Target = "population") -> float:
         """Return the Euclidean distance that the error stays within at the given level.
@@ -292,7 +306,7 @@ class Release(Tabular):
         ConfidenceBox
         """
         level, uncertainty = check_probability("level", level), self._uncertainty(target)
-        return box_about(self.mean, uncertainty, level, simultaneous=simultaneous)
+        return box_about(self.mean, uncertainty, level, simultaneous=simultaneous, limits=self._limits)
 
     def _uncertainty(self, target: Target) -> Uncertainty:
         return Uncertainty.of(self.noise_stddev, self.error_model, self.shape, self.reach, target)

@@ -335,6 +335,10 @@ SPREAD_STEPS, SPREAD_NODES, SPREAD_BLOCK = 60, 5, 2048
 EASY_STRENGTH = 100.0
 # [n̂·√(P/d)] Below it the route is refused.
 LEAST_STRENGTH = 20.0
+# [half-range over spread, root mean square] Where every column has declared ends, less is not worth learning more.
+WIDE_BOUNDS = 2.0
+# [half-range] How far the mean of a column lies from the middle of its declared ends, where it was not looked at.
+USUAL_PLACE = 0.4
 # [standard deviations of n̂] Fewer records cannot be told from none: they are refused.
 SURE_COUNT = 4.0
 # [n̂·√(P/d) per column: factor, least, most] From here on that pays for the total error, too, beside the core.

@@ -128,8 +128,8 @@ class Size:
 
 
 def strength(count: float, relation: Neighbours, precision: float, columns: int) -> float:
-    """n̂·√(P/d), P = precision of the branch, d = coordinates; with the noise that the relation asks for."""
-    return max(count, 0.0) * math.sqrt(precision / (columns * CHANGED_RECORDS[relation]))
+    """n̂·√(P/d), P = precision of the branch, d = coordinates, with the noise of the relation; infinite for d = 0."""
+    return math.inf if not columns else max(count, 0.0) * math.sqrt(precision / (columns * CHANGED_RECORDS[relation]))
 
 
 def early_rate(size: Size, precision: float, columns: int, present: float = 1.0) -> float:

@@ -14,7 +14,7 @@ from dimfree._types import Floats
 from dimfree.kernel import HELD, Ball
 from dimfree.programs.choose.constants import HIDDEN_PART, MEASURED, MOST_BEYOND
 from dimfree.programs.columns.state import ColumnState
-from dimfree.programs.columns.tails import hidden
+from dimfree.programs.columns.tails import hidden, usual_radius
 from dimfree.programs.learn.radius import look_precision, noisy_lengths
 from dimfree.programs.learn.tail import Lengths, Tail, radius_of_least_loss
 from dimfree.progress import during
@@ -30,7 +30,7 @@ class Answer:
     ball: Ball
     beyond: float | None  # how many records may lie outside the ball, or beyond its cap in some column
     bias: float  # of clipping, in deviations of the noise
-    hidden: Floats  # of clipping, in each column
+    hidden: Floats | None  # of clipping, in each column
 
     def reach(self) -> Reach:
         """How far from the centre records counted in full."""
@@ -49,11 +49,11 @@ def look_at_lengths(state: ColumnState) -> tuple[ColumnState, Tail]:
 
 
 @during("last stage")
-def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
+def last_mean(state: ColumnState, tail: Tail | None) -> tuple[ColumnState, Answer]:
     """The mean of all records, each entry held within the cap, then clipped at the radius that the tail suggests, with
-    everything that is left (P8)."""
+    everything that is left (P8). Without a tail none is clipped: the declared ends hold all."""
     setting, scale = state.setting, state.scale
-    radius, bias = clipping_radius(state, tail)
+    radius, bias = (state.longest_record, 0.0) if tail is None else clipping_radius(state, tail)
     ball = Ball(state.centre, scale, radius, cap=state.cap)
     share = state.left / state.precision
     state, total = state.release(share, lambda mu: setting.view.clipped_sum(ball, mu, "mean"))
@@ -61,6 +61,8 @@ def last_mean(state: ColumnState, tail: Tail) -> tuple[ColumnState, Answer]:
     noise = np.hypot(total.stddev, offset * state.count_stddevs) / state.counts  # of sum, and of n̂
     mean = state.centre + offset * scale
     variance = (noise * scale) ** 2 + (np.finfo(float).eps * mean) ** 2  # and of its last bit
+    if tail is None or radius >= state.longest_record:  # every record counts in full
+        return state, Answer(mean, variance, ball, None, 0.0, None)
     hidden = taken_in_bars(state, tail, radius, np.sqrt(variance))
     return state, Answer(mean, variance, ball, tail.most_beyond(min(ball.radius, ball.cap)), bias, hidden)
 
@@ -86,4 +88,6 @@ def clipping_radius(state: ColumnState, tail: Tail) -> tuple[float, float]:
     mu = math.sqrt(state.left) / state.setting.moves
     ones = float((1 / state.scale[state.unseen]).max(initial=0.0))
     radius, bias = radius_of_least_loss(tail, state.widest, mu)
-    return max(radius, ones), bias
+    if not tail.told and state.far is not None:
+        radius = max(radius, usual_radius(state))
+    return min(max(radius, ones), state.longest_record), bias

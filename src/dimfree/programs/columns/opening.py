@@ -53,18 +53,16 @@ def count_valid(state: ColumnState) -> ColumnState:
 
 @during("columns")
 def learn_columns(state: ColumnState) -> ColumnState:
-    """Centre, spread and their uncertainty, of every column (P19)."""
+    """Centre, spread and their uncertainty, of every column that is looked at (P19)."""
     state, magnitudes, far = _magnitudes(state)
     large = magnitudes >= LARGEST_MAGNITUDE
     off, far = (magnitudes == 0) | large, np.where(large, 0.0, far)
     magnitudes[large] = FAR_MAGNITUDE  # so that such a column leaves the length of a record alone
-    state = replace(
-        state,
-        stddev=np.where(magnitudes > 0, magnitudes, np.where(far > 0, 0.0, RARE_STDDEV)),
-        log_variance=np.full(len(magnitudes), 2 * UNCERTAIN_LOG_VARIANCE),
-        unseen=off & (far == 0),
-    )
-    state = _places(state, magnitudes, np.flatnonzero(~off))
+    seen = np.where(magnitudes > 0, magnitudes, np.where(far > 0, 0.0, RARE_STDDEV))
+    unseen = off & (far == 0) & ~state.declared
+    magnitudes[state.declared] = state.stddev[state.declared] / Offsets.middle  # the first look spans their range
+    state = replace(state, stddev=np.where(state.declared, state.stddev, seen), unseen=unseen)
+    state = _places(state, magnitudes, np.flatnonzero(state.open & (~off | state.declared)))
     return replace(state, stddev=np.hypot(state.stddev, far))
 
 
@@ -91,11 +89,12 @@ def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats, Floats]:
     it was looked at twice, and if leaving it out would likely cost more than what it adds to the noise if it is none.
     """
     d, share = state.setting.view.dimension, look_share(state)
-    which, magnitudes, far = np.arange(d), np.zeros(d), np.zeros(d)
+    which, magnitudes, far = np.flatnonzero(~state.declared), np.zeros(d), np.zeros(d)
+    most = int(state.open.sum())
     total, weight = np.zeros((d, Magnitudes.cells)), np.zeros(d)
     least, suspected = state.left - MAGNITUDE_SHARE * state.precision, np.zeros(d, dtype=np.bool_)
     for look in range(1, MOST_MAGNITUDE_LOOKS + 1):
-        part = share * len(which) / d
+        part = share * len(which) / max(most, 1)
         if not len(which) or state.left - part * state.precision < least:
             break
         state, counts, noise = _look(state, Magnitudes(), which, part, "magnitudes of the columns")
@@ -127,20 +126,20 @@ def _places(state: ColumnState, magnitudes: Floats, which: Which) -> ColumnState
 
     Columns that are likely one value, and what closer looks left behind, are found on the way.
     """
-    d, share, width = len(magnitudes), look_share(state), magnitudes.copy()
+    d, most, share, width = len(magnitudes), int(state.open.sum()), look_share(state), magnitudes.copy()
     behind, looks, least = np.zeros((d, 2)), np.zeros(d), state.left - (share + CLOSER_SHARE) * state.precision
     noise, atoms = np.full(d, np.inf), np.zeros(d, dtype=np.bool_)
     while len(which) and state.releases < MOST_LOOKS:
-        part = share * len(which) / d
+        part = share * len(which) / most
         if state.left - part * state.precision < least:
             break
         cells = Offsets(state.centre[which], width[which])
         state, shares, noise[which] = _look(state, cells, which, part, "places of the columns")
-        seen = read_places(shares, noise[which], state.miscount[which])
         closer, decades = width[which] < magnitudes[which], np.log10(magnitudes[which] / width[which])
+        seen = read_places(shares, noise[which], state.miscount[which], state.declared[which] & ~closer)
         state = _moved(state, which, width[which], seen)
         width[which] *= np.minimum(1.0, CLOSER * np.hypot(seen.spread, np.sqrt(seen.variance)))
-        away = np.abs(state.centre[which]) > AWAY * width[which]
+        away = state.declared[which] | (np.abs(state.centre[which]) > AWAY * width[which])
         odds = seen.one_value / np.maximum(1 - seen.one_value, 1e-300) * (1 + decades**2)  # few columns are so narrow
         atoms[which] = away & (odds > 1)
         unclear = (seen.log_variance > UNCERTAIN_LOG_VARIANCE) | (closer & (odds > DOUBTFUL_ONE_VALUE))
@@ -149,7 +148,9 @@ def _places(state: ColumnState, magnitudes: Floats, which: Which) -> ColumnState
         looks[which[inside]] += 1
         behind[which[inside]] += shares[inside][:, [0, -1]]
         which = which[again]
-        finest = width[which] <= FLOAT_RESOLUTION * np.abs(state.centre[which])
+        # a share of entries that the noise hides may lie anywhere within the declared ends
+        least_width = np.where(state.declared, np.minimum(noise, 1.0) * magnitudes, 0.0)
+        finest = width[which] <= np.maximum(FLOAT_RESOLUTION * np.abs(state.centre), least_width)[which]
         atoms[which[finest]] = True
         which = which[~finest]
     return _with_hidden(state, behind / np.maximum(looks, 1)[:, None], atoms, looks, noise, magnitudes)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from dimfree._types import Floats
+from dimfree._types import Booleans, Floats
 from dimfree.kernel import Cells, Magnitudes, Offsets, weights_of
 from dimfree.programs.choose.constants import (
     ALL_ZEROS_PRIOR,
@@ -161,14 +161,17 @@ class Places(NamedTuple):
     one_value: Floats
 
 
+_TWO_VALUES = np.array([0.02, 0.06, *np.arange(0.1, 0.95, 0.1), 0.94, 0.98])  # shares of the higher one
 _BEHIND = (0.1, 0.3)  # shares of the records in the first or last cell, beside the narrowest templates
 
 
 class PlaceTemplates(NamedTuple):
-    """Normal columns on a grid of centres and spreads; after them the narrowest ones, with records left behind."""
+    """Normal columns on a grid of centres and spreads; columns of two values, one in each end cell; after them the
+    narrowest normal ones, with records left behind."""
 
     centres: Floats
     spreads: Floats
+    two: Booleans  # of all templates, those of two values
     templates: Templates
 
 
@@ -180,13 +183,24 @@ def _place_templates() -> PlaceTemplates:
     narrowest = normal[spreads == spreads.min()]
     ends = [share * np.eye(cells.cells)[end] for share in _BEHIND for end in (0, -1)]
     behind = np.concatenate([(1 - end.sum()) * narrowest + end for end in ends])
-    prior = np.concatenate([np.zeros(len(normal)), np.full(len(behind), -np.log(len(ends)))])
-    return PlaceTemplates(centres, spreads, Templates(np.concatenate([normal, behind]), prior))
+    low, high = np.eye(cells.cells)[[0, -1]]
+    two = [(1 - share) * low + share * high for share in _TWO_VALUES]
+    between = 2 * cells.middle * (_TWO_VALUES - 0.5)
+    apart = 2 * cells.middle * np.sqrt(_TWO_VALUES * (1 - _TWO_VALUES))
+    logs = (0.0, np.log(len(normal) / len(two)), -np.log(len(ends)))  # of each, so that the kinds weigh alike
+    kind = np.repeat([0, 1, 2], [len(normal), len(two), len(behind)])
+    templates = Templates(np.concatenate([normal, two, behind]), np.take(logs, kind))
+    return PlaceTemplates(np.append(centres, between), np.append(spreads, apart), kind == 1, templates)
 
 
-def read_places(shares: Floats, noise: Floats | float, miscount: Floats | float = 0.0) -> Places:
-    """Normal columns on a grid of centres and spreads: posterior means."""
-    centres, spreads, templates = _place_templates()
+def read_places(
+    shares: Floats, noise: Floats | float, miscount: Floats | float = 0.0, whole: Booleans | bool = False
+) -> Places:
+    """Normal columns on a grid of centres and spreads: posterior means. `whole`: columns whose cells span all that
+    their entries may be; there may be two values, at the ends."""
+    centres, spreads, two, templates = _place_templates()
+    off = two & ~np.broadcast_to(whole, len(shares))[:, None]
+    templates = Templates(templates.histograms, np.where(off, -np.inf, templates.prior))
     both, logs = templates.posterior(shares, *_of_columns(len(shares), noise, miscount)), np.log(spreads)
     normal, narrow = both[:, : len(centres)], spreads == spreads.min()
     one_value = normal @ narrow + both[:, len(centres) :].sum(axis=1)

@@ -18,23 +18,26 @@ from dimfree.programs.choose.constants import (
     CUT_DOUBT,
     FLOAT_RESOLUTION,
     LEAST_STRENGTH,
+    STATED_MODEL_ERROR,
     SURE_COUNT,
     TOTAL_STRENGTH,
     TOTAL_STRENGTHS,
+    VAGUE,
 )
 from dimfree.programs.choose.core import Size, early_rate, strength
-from dimfree.programs.columns.last import Answer, are_cut, last_mean, look_at_lengths
+from dimfree.programs.columns.last import Answer, are_cut, clipping_radius, last_mean, look_at_lengths
 from dimfree.programs.columns.missing import count_missing
 from dimfree.programs.columns.opening import count_valid, learn_columns
 from dimfree.programs.columns.refine import measure_spreads, recentre
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.columns.tails import widen_tails
 from dimfree.programs.learn import restore
-from dimfree.programs.learn.restore import learned_population
-from dimfree.programs.learn.shrinkage import learned_shape
+from dimfree.programs.learn.restore import Population, learned_population
+from dimfree.programs.learn.shrinkage import EarlierSpreads, learned_shape
 from dimfree.programs.learn.state import StageSetting
 from dimfree.programs.learn.tail import Lengths, Tail
 from dimfree.programs.run import CAUTION, Run, early_sample, open_table, public_size
+from dimfree.results.error_model import LearnedShape
 from dimfree.results.release import Release
 
 METHOD = "columns"
@@ -59,9 +62,22 @@ def untested_branch(run: Run, calibration: Calibration, size: Size, *, alone: bo
     branch, d = calibration.untested, run.dimension
     if branch is None or run.by_columns is None:
         return None
-    anything = alone or run.by_columns == "relative"
-    least = LEAST_STRENGTH if anything else float(np.clip(TOTAL_STRENGTH * d, *TOTAL_STRENGTHS))
-    return branch if _certain(size) and strength(size.count, run.relation, branch.mu**2, d) >= least else None
+    if alone or run.by_columns == "relative":
+        enough = enough_for(run, size, branch)
+    else:  # where all columns are declared, down to noise of their range
+        least = float(np.clip(TOTAL_STRENGTH * d, *TOTAL_STRENGTHS)) if undeclared(run) else 1.0
+        enough = strength(size.count, run.relation, branch.mu**2, d) >= least
+    return branch if _certain(size) and enough else None
+
+
+def undeclared(run: Run) -> int:
+    """How many columns have no declared ends. Public."""
+    return int(np.isinf(run.limits[0]).sum())
+
+
+def enough_for(run: Run, size: Size, branch: Branch) -> bool:
+    """Whether there are enough records for a look at each column without declared ends. Public."""
+    return strength(size.count, run.relation, branch.mu**2, undeclared(run)) >= LEAST_STRENGTH
 
 
 def _certain(size: Size) -> bool:
@@ -78,13 +94,20 @@ def refuse_columns(run: Run) -> Release | None:
 def release_by_columns(run: Run, session: Session, branch: Branch, size: Size) -> Release:
     """The release of the columns route, on a branch of Gaussian releases alone (P17, P18)."""
     setting, relative = StageSetting(session.take(branch), size.count, size.stddev or 0.0), run.by_columns == "relative"
-    state = ColumnState.at_start(setting, branch.mu, relative=relative)
+    state = ColumnState.at_start(setting, branch.mu, run.limits, relative=relative)
     if reading := {"drop": count_valid, "column": count_missing}.get(run.on_missing):
         state = reading(state)
     if reading and state.strength < LEAST_STRENGTH:
         reason = TOO_FEW_VALID if run.on_missing == "drop" else TOO_FEW_PRESENT
         return run.refused(reason, METHOD, session.costs(), count=size.count)
-    state, tail = look_at_lengths(_learned_early(size, state))
+    state, tail = _learned_early(size, state), None
+    if state.scores is not None:
+        state, tail = look_at_lengths(state)
+        radius, bias = clipping_radius(state, tail)
+        if radius * math.hypot(1.0, bias) > state.widest_record:
+            state, tail = replace(state, earlier=EarlierSpreads(state.stddev, state.log_variance)), None
+    if tail is None:
+        state = state.within_limits()
     state, answer = last_mean(state, tail)
     words = {"objective": "relative" if relative else "total"}
     public = size.public | (_averaged(state) if run.on_missing == "drop" else {})
@@ -107,18 +130,26 @@ def _averaged(state: ColumnState) -> dict[str, float]:
 
 
 def learned(state: ColumnState) -> ColumnState:
-    """Centre and spread of every column: all that is known before the records' lengths are looked at."""
-    return widen_tails(measure_spreads(recentre(learn_columns(state))))
+    """Centre and spread of every column: all that is known before the records' lengths are looked at.
+
+    Where the declared ranges are hardly wider than what was seen in them, these are the answer's ball.
+    """
+    if not state.open.any():
+        return state
+    state = learn_columns(state)
+    if state.pays:
+        return widen_tails(measure_spreads(recentre(state)))
+    earlier = EarlierSpreads(state.stddev, np.where(state.narrow, np.inf, state.log_variance))
+    return replace(state, earlier=earlier)
 
 
 def _refused(run: Run, size: Size, calibration: Calibration, ledger: Costs) -> Release | None:
     """A public refusal: the released number of records is too small for this many columns."""
-    found = strength(size.count, run.relation, calibration.menu[0].mu ** 2, run.dimension)
-    if found >= LEAST_STRENGTH and _certain(size):
+    if enough_for(run, size, calibration.menu[0]) and _certain(size):
         return None
-    failure, dimension = run.failure / CAUTION, run.dimension
+    failure, dimension = run.failure / CAUTION, undeclared(run)
     reason = (
-        f"Too few records for {_asked(run)} with {dimension} columns at this budget: about "
+        f"Too few records for {_asked(run)} with {dimension} columns{_unbounded(run)} at this budget: about "
         f"{records_needed(run.budget, run.relation, dimension, failure)} are needed{_or_epsilon(run, size, failure)}."
     )
     reason += "" if run.on_missing == "column" else " objective='total' may work."
@@ -126,7 +157,8 @@ def _refused(run: Run, size: Size, calibration: Calibration, ledger: Costs) -> R
 
 
 def records_needed(budget: Budget, relation: Neighbours, dimension: int, failure: float) -> int:
-    """The fewest records that objective="relative" accepts, but for the probability `failure`. Public.
+    """The fewest records that objective="relative" accepts for so many columns without declared ends, but for the
+    probability `failure`. Public.
 
     Under add/remove the released number of records decides, and may fall below their number by chance. The refusal,
     `dimfree.plan` and docs/choosing.md state this number.
@@ -135,6 +167,10 @@ def records_needed(budget: Budget, relation: Neighbours, dimension: int, failure
     stddev = calibration.count_stddev or 0.0
     enough = LEAST_STRENGTH / strength(1.0, relation, calibration.menu[0].mu ** 2, dimension)
     return math.ceil(max(enough, SURE_COUNT * stddev) - float(ndtri(failure)) * stddev)
+
+
+def _unbounded(run: Run) -> str:
+    return " without bounds" if undeclared(run) < run.dimension else ""
 
 
 def _asked(run: Run) -> str:
@@ -147,7 +183,7 @@ def _or_epsilon(run: Run, size: Size, failure: float) -> str:
 
     def suffices(epsilon: float) -> bool:
         budget = Budget(epsilon, run.budget.delta)
-        return records_needed(budget, run.relation, run.dimension, failure) <= size.count
+        return records_needed(budget, run.relation, undeclared(run), failure) <= size.count
 
     if not suffices(LARGEST_EPSILON):
         return ""
@@ -158,12 +194,30 @@ def _or_epsilon(run: Run, size: Size, failure: float) -> str:
     return f", or for as many an epsilon of about {math.exp(high):.3g}"
 
 
-def _stated(state: ColumnState, answer: Answer, tail: Tail) -> restore.Answer:
+def _stated_within_limits(state: ColumnState, answer: Answer) -> restore.Answer:
+    """The same where declared ranges hold every record: a spread that was not seen is the largest that they allow."""
+    low, high = state.limits
+    mean = np.clip(answer.mean, low, high)
+    most = np.maximum(np.sqrt((mean - low) * (high - mean)), np.sqrt(answer.variance))
+    stddev, log_variance = most, np.full(len(mean), np.inf)
+    if state.earlier is not None:
+        stddev, log_variance = np.minimum(state.earlier.stddev, most), state.earlier.log_variance
+    error = np.sqrt(log_variance + STATED_MODEL_ERROR**2)
+    above = np.minimum(error, np.maximum(np.log(most / stddev), 0.0) / 2 + 1e-9)
+    shape = LearnedShape(stddev**2, np.where(error > VAGUE, np.inf, error), log_above=above)
+    within = Population(correlation=1.0, unmeasured=False)
+    present = state.present if state.setting.view.by_entry else None
+    return restore.Answer(mean, answer.variance, shape, reach=answer.reach(), population=within, present=present)
+
+
+def _stated(state: ColumnState, answer: Answer, tail: Tail | None) -> restore.Answer:
     """What the release says of the mean and of the spread of each column.
 
     Where only zeros were seen, a score cannot tell how large the other entries are: such a spread is not learned.
     """
-    assert state.scores is not None  # every path measures them
+    if tail is None:
+        return _stated_within_limits(state, answer)
+    assert state.scores is not None
     shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
     constant = np.sqrt(shape.variances) < FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
     lengths = Lengths(tail, answer.ball, answer.bias)

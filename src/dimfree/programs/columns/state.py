@@ -14,7 +14,16 @@ import numpy as np
 
 from dimfree._types import Booleans, Floats
 from dimfree.kernel import Released
-from dimfree.programs.choose.constants import EASY_STRENGTH, ENTRY_LENGTHS, ENTRY_SPREADS, ONE_VALUE_PART
+from dimfree.programs.choose.constants import (
+    EASY_STRENGTH,
+    ENTRY_LENGTHS,
+    ENTRY_SPREADS,
+    LEAST_STRENGTH,
+    ONE_VALUE_PART,
+    UNCERTAIN_LOG_VARIANCE,
+    USUAL_PLACE,
+    WIDE_BOUNDS,
+)
 from dimfree.programs.choose.core import strength
 from dimfree.programs.columns.far import Far
 from dimfree.programs.learn.shrinkage import EarlierSpreads, VarianceRelease
@@ -28,6 +37,7 @@ class ColumnState:
     """Centre and spread of every column as known so far, and the precision that is left."""
 
     setting: StageSetting
+    limits: tuple[Floats, Floats]  # the declared ends of each column; infinite where none were declared
     relative: bool  # whether columns count by their own spread (objective="relative")
     precision: float  # P
     left: float
@@ -46,19 +56,81 @@ class ColumnState:
     earlier: EarlierSpreads | None = None  # before the scores
 
     @classmethod
-    def at_start(cls, setting: StageSetting, mu: float, *, relative: bool) -> "ColumnState":
-        """Nothing is known of any column."""
+    def at_start(
+        cls, setting: StageSetting, mu: float, limits: tuple[Floats, Floats], *, relative: bool
+    ) -> "ColumnState":
+        """Nothing is known of any column but declared ends."""
         d, precision = setting.view.dimension, mu**2 * (1 - 1e-9)
         nothing, none = np.zeros(d), np.zeros(d, dtype=np.bool_)
-        known = (nothing, nothing, nothing, nothing, none, none, none, np.ones(d), nothing)
-        return cls(setting, relative, precision, precision, *known)
+        vague = np.full(d, 2 * UNCERTAIN_LOG_VARIANCE)
+        low, high = np.where(np.isfinite(limits[0]), limits, 0.0)
+        known = (low + (high - low) / 2, nothing, (high - low) / 2, vague, none, none, none, np.ones(d), nothing)
+        return cls(setting, limits, relative, precision, precision, *known)
+
+    def within_limits(self) -> "ColumnState":
+        """The state whose balls hold every record, where all columns have declared ends.
+
+        They lie about the middles. How far the means are from there counts times the error of the number of records,
+        which is released again; the share of present entries is not, and there the learned centers stay.
+        """
+        by_entry, low, high = self.setting.view.by_entry, *self.limits
+        middle = low + (high - low) / 2
+        state = self if by_entry else replace(self._recounted((self.centre - middle) / (high - middle)), centre=middle)
+        return replace(state, centre_variance=np.zeros_like(middle), stddev=state.farthest)
+
+    def _recounted(self, places: Floats) -> "ColumnState":
+        """With a better number of records, as far as means at these places of half a range ask for it."""
+        setting = self.setting
+        if not setting.count_stddev:
+            return self
+        off = float(np.sqrt(np.mean(places**2))) or USUAL_PLACE
+        share = off / (math.sqrt(len(places)) + off) * self.left / self.precision
+        state, found = self.release(share, setting.view.valid_count)
+        weight = setting.count_stddev**2 / (setting.count_stddev**2 + found.stddev**2)
+        count = max(setting.count + weight * (found.value - setting.count), 1.0)
+        return replace(state, setting=replace(setting, count=count, count_stddev=math.sqrt(weight) * found.stddev))
+
+    @property
+    def declared(self) -> Booleans:
+        """Which columns have declared ends."""
+        return np.asarray(np.isfinite(self.limits[0]))
+
+    @property
+    def open(self) -> Booleans:
+        """Which columns are looked at: with few records only those that have no declared ends."""
+        enough = self._strength(len(self.present)) >= LEAST_STRENGTH
+        return ~self.declared | enough
+
+    @property
+    def pays(self) -> bool:
+        """Whether a ball of learned scales promises less noise than one that holds all declared ranges."""
+        return self.widest_record > WIDE_BOUNDS * self.length
+
+    @property
+    def widest_record(self) -> float:
+        """The length of a record at the declared ends of all columns, from their middles, over `scale`."""
+        half = np.where(self.declared, np.subtract(*self.limits[::-1]) / 2, np.inf)
+        return float(np.linalg.norm(half / self.scale))
+
+    @property
+    def farthest(self) -> Floats:
+        """How far an entry of each column may lie from its centre."""
+        return np.maximum(self.centre - self.limits[0], self.limits[1] - self.centre)
+
+    @property
+    def longest_record(self) -> float:
+        """The largest length that any record may have, in columns divided by `scale`."""
+        return float(np.linalg.norm(self.farthest / self.scale)) * (1 + 1e-9)
 
     @property
     def strength(self) -> float:
-        """n̂·√(P/d): how far a column's number of records stands above its noise if every column is looked at."""
+        """n̂·√(P/d): how far a column's number of records stands above its noise, of d columns that are looked at."""
+        return self._strength(int(self.open.sum()))
+
+    def _strength(self, columns: int) -> float:
         setting = self.setting
         count = setting.count * float(self.present.mean())
-        return strength(count, setting.relation, self.precision, setting.view.dimension)
+        return strength(count, setting.relation, self.precision, columns)
 
     @property
     def ease(self) -> float:
@@ -82,8 +154,8 @@ class ColumnState:
 
     @property
     def about_centre(self) -> Floats:
-        """The spread of each column about its centre, whose own error is included."""
-        return np.sqrt(self.stddev**2 + self.centre_variance)
+        """The spread of each column about its centre, whose own error is included; no entry lies beyond its ends."""
+        return np.asarray(np.minimum(np.sqrt(self.stddev**2 + self.centre_variance), self.farthest))
 
     @property
     def scale(self) -> Floats:

@@ -64,6 +64,23 @@ def _log_loss(far: Far, radius: float, rest: float, factor: float, noise: float)
     return far.posterior @ np.log(bias**2 + (factor * radius * noise) ** 2)
 
 
+def usual_radius(state: ColumnState) -> float:
+    """By votes, in columns divided by `scale`."""
+    assert state.far is not None
+    far, rest, mu = state.far, math.sqrt(max(state.length**2 - 1, 0.0)), math.sqrt(state.left) / state.setting.moves
+    radii = state.length * c.USUAL_RADII
+    factors = state.scale / far.unit
+    loss = []
+    for radius in radii:
+        bias = np.array([taken(radius, rest, factor) for factor in factors])
+        loss.append(
+            (far.posterior * np.log(bias**2 + (factors * radius / (mu * state.counts))[:, None] ** 2))
+            .sum(axis=1)
+            .mean()
+        )
+    return float(radii[int(np.argmin(loss))])
+
+
 def hidden(state: ColumnState, radius: float, noise: Floats) -> Floats:
     """By votes: so much more of the noise of each column that 95 % of what clipping may have taken is covered, too."""
     assert state.far is not None  # every path votes
