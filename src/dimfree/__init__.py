@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from dimfree.results.error_model import Reach as Reach
     from dimfree.results.grouped import Means as Means
     from dimfree.results.release import Release as Release
-    from dimfree.shapes.dense import Dense as Dense
-    from dimfree.shapes.diagonal import Diagonal as Diagonal
-    from dimfree.shapes.diagonal import Isotropic as Isotropic
     from dimfree.shapes.from_public import shape_from as shape_from
-    from dimfree.shapes.low_rank import LowRank as LowRank
+    from dimfree.shapes.kinds import Dense as Dense
+    from dimfree.shapes.kinds import Diagonal as Diagonal
+    from dimfree.shapes.kinds import Isotropic as Isotropic
+    from dimfree.shapes.kinds import LowRank as LowRank
 
 __version__ = "0.1.0"
 
@@ -69,10 +69,8 @@ _NAMES = {  # the public names of each module
     "results.error_model": "LearnedDirections LearnedShape Reach",
     "results.grouped": "Means",
     "results.release": "Release",
-    "shapes.dense": "Dense",
-    "shapes.diagonal": "Diagonal Isotropic",
     "shapes.from_public": "shape_from",
-    "shapes.low_rank": "LowRank",
+    "shapes.kinds": "Dense Diagonal Isotropic LowRank",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

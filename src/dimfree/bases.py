@@ -31,29 +31,21 @@ def check_basis(basis: Any) -> None:
 
 
 def as_basis(basis: Any, dimension: int, columns: Sequence[str] | None = None) -> Basis:
-    """The basis for records of this width. None and "auto" stand for none yet: they are the caller's to deal with.
-
-    With `columns`, the names of the records: a frame with other names, or with these in another order, is refused.
-    """
+    """The basis for records of this width, neither None nor "auto"; a frame has to have their names, `columns`."""
     dimension = _validate.check_count("dimension", dimension)
     if isinstance(basis, str):
         if basis not in NAMED:
             raise _validate.reject_basis(basis, NAMED)
         return NAMED[basis](dimension)
     check_basis(basis)
-    _validate.check_same_columns("basis", _names(basis), columns)
+    arrow = type(basis).__module__.partition(".")[0] == "pyarrow"  # whose columns are the numbers themselves
+    names = getattr(basis, "column_names" if arrow else "columns", None)  # of a frame
+    _validate.check_same_columns("basis", None if names is None else tuple(map(str, names)), columns)
     return Given(_nearest_orthonormal(*_validate.check_rotation("basis", _written_out(basis, dimension), dimension)))
 
 
-def _names(frame: Any) -> tuple[str, ...] | None:
-    """Of the columns of a frame; None for what has none."""
-    arrow = type(frame).__module__.partition(".")[0] == "pyarrow"  # whose columns are the numbers themselves
-    names = getattr(frame, "column_names" if arrow else "columns", None)
-    return None if names is None else tuple(map(str, names))
-
-
 def _written_out(given: Any, dimension: int) -> object:
-    """An array, or what should become one."""
+    """An array, or what should become one, of an operator or a sparse matrix."""
     if not (sparse.issparse(given) or isinstance(given, sparse.linalg.LinearOperator)):
         return given
     _validate.check_square("basis", given.shape, dimension)
@@ -62,13 +54,10 @@ def _written_out(given: Any, dimension: int) -> object:
         f"`basis` as a sparse matrix or an operator is for at most {LARGEST_WRITTEN_OUT} columns, got {dimension}: it "
         "is written out, so that no code but the library's own runs on records. Use 'dct' or an array.",
     )
-    return given.toarray() if sparse.issparse(given) else _columns_of(given)
-
-
-def _columns_of(operator: Any) -> object:
-    """T itself, from T applied to the unit vectors, which are public."""
-    try:
-        return np.concatenate([operator.matmat(units.T) for units in unit_rows(operator.shape[1])], axis=1)
+    if sparse.issparse(given):
+        return given.toarray()
+    try:  # T itself, from T applied to the unit vectors, which are public
+        return np.concatenate([given.matmat(units.T) for units in unit_rows(given.shape[1])], axis=1)
     except Exception as error:  # noqa: BLE001 - what it says may quote what the operator holds
         kind = type(error).__name__
         raise_alone(

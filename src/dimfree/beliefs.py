@@ -22,30 +22,24 @@ _LOADED_LATE = ("scipy.fft", "scipy.linalg")  # when coordinates are chosen: by 
 
 @dataclass(frozen=True, repr=False)
 class Beliefs:
-    """What a request states about the records before any is read: public.
+    """What a request states about the records before any is read: public."""
 
-    Attributes
-    ----------
-    shape, basis
-        What records are rescaled and rotated by.
-    model, spectrum
-        Of honest records in those coordinates, and their standard deviations.
-    """
-
-    shape: Shape
+    shape: Shape  # what records are rescaled by, and then rotated by
     basis: Basis | None
-    model: HonestModel
+    model: HonestModel  # of honest records in those coordinates, and their standard deviations
     spectrum: Floats
 
     @classmethod
     def of(cls, request: Request, dimension: int, columns: tuple[str, ...] | None) -> "Beliefs":
-        """Check covariance, shape and basis against the columns: InvalidParameter if they do not fit.
-
-        What a run may need of SciPy is loaded here, before anything is charged.
-        """
+        """Check covariance, shape and basis against the columns, and load what a run may need of SciPy."""
         options = request.options
-        if request.chooses_basis:
-            _require_scipy()
+        for name in _LOADED_LATE if request.chooses_basis else ():
+            try:
+                importlib.import_module(name)
+            except Exception as error:  # noqa: BLE001 - missing, or whatever a broken library raises
+                raise InstallationError(
+                    f"{name} cannot be loaded ({type(error).__name__}): reinstall scipy. No budget was charged."
+                ) from None
         check_columns(dimension, request.budget.epsilon)
         if request.learned:
             left_open = request.basis is None or request.chooses_basis
@@ -59,7 +53,7 @@ class Beliefs:
     def run(
         self, request: Request, table: PrivateTable, columns: tuple[str, ...] | None, bounds: Mapping[str, Any]
     ) -> Run:
-        """Return the run that a request asks for; `bounds`: public bounds of the columns, as parameters."""
+        """The run that a request asks for; `bounds`: public bounds of the columns, as parameters."""
         options = request.options
         return Run(
             table=table,
@@ -76,14 +70,3 @@ class Beliefs:
             totals=request.unit_rows is not None,
             by_columns=request.by_columns(named=columns is not None),
         )
-
-
-def _require_scipy() -> None:
-    """Load the parts of SciPy that load when they are first used."""
-    for name in _LOADED_LATE:
-        try:
-            importlib.import_module(name)
-        except Exception as error:  # noqa: BLE001 - missing, or whatever a broken library raises
-            raise InstallationError(
-                f"{name} cannot be loaded ({type(error).__name__}): reinstall scipy. No budget was charged."
-            ) from None

@@ -67,8 +67,7 @@ class Shape(ABC):
         ndarray of shape (n, d)
             Entries beyond the largest float become the largest float. A row with a non-finite entry becomes all NaN.
         """
-        given = _floats("rows", rows, [2])
-        self._check_width("rows", given.shape[-1])
+        given = self._floats("rows", rows, [2])
         rescaled = self.rescaling()(given)
         rescaled[~np.isfinite(given).all(axis=1)] = np.nan
         return rescaled
@@ -99,8 +98,7 @@ class Shape(ABC):
         ndarray
             Of the same shape.
         """
-        given = _floats("vector", vector, [1, 2])
-        self._check_width("vector", given.shape[-1])
+        given = self._floats("vector", vector, [1, 2])
         with np.errstate(all="ignore"):  # an error could quote entries
             return self._restored(given)
 
@@ -117,7 +115,7 @@ class Shape(ABC):
         ndarray of shape (dimension,)
             Read-only.
         """
-        return read_only(self._root_diagonal(self._check(dimension)))
+        return _read_only(self._root_diagonal(self._check(dimension)))
 
     def spectrum(self, dimension: int) -> Floats:
         """The eigenvalues of M^{1/2}, largest first.
@@ -132,7 +130,7 @@ class Shape(ABC):
         ndarray of shape (dimension,)
             Read-only.
         """
-        return read_only(self._spectrum(self._check(dimension)))
+        return _read_only(self._spectrum(self._check(dimension)))
 
     def covariance_diagonal(self, dimension: int) -> Floats:
         """The diagonal of M: the variance of each column.
@@ -147,7 +145,7 @@ class Shape(ABC):
         ndarray of shape (dimension,)
             Read-only.
         """
-        return read_only(self._covariance_diagonal(self._check(dimension)))
+        return _read_only(self._covariance_diagonal(self._check(dimension)))
 
     def trace_root(self, dimension: int) -> float:
         """The trace of M^{1/2}. The error that the noise adds is proportional to it.
@@ -177,7 +175,7 @@ class Shape(ABC):
         -------
         float
         """
-        roots = self.spectrum(self._width(dimension))
+        roots = self.spectrum(self._check(dimension))
         relative = roots / roots[0]  # squares of the roots themselves may leave the range of floats
         by_formula = math.sqrt(relative.size * float(relative @ relative)) / float(relative.sum())
         return self._measured[0] if self._measured else by_formula
@@ -197,7 +195,7 @@ class Shape(ABC):
         -------
         float
         """
-        width = self._width(dimension)
+        width = self._check(dimension)
         by_formula = float(np.sqrt(self.covariance_diagonal(width)).sum()) / self.trace_root(width)
         return self._measured[1] if self._measured else by_formula
 
@@ -217,13 +215,18 @@ class Shape(ABC):
         other.__dict__.update(self.__dict__, _measured=(gain, rotated_gain))
         return other
 
-    def _width(self, dimension: int | None) -> int:
-        return _validate.check_count("dimension", self.dimension if dimension is None else dimension)
-
-    def _check(self, dimension: int) -> int:
-        width = _validate.check_count("dimension", dimension)
+    def _check(self, dimension: int | None) -> int:
+        width = _validate.check_count("dimension", self.dimension if dimension is None else dimension)
         self._check_width("dimension", width)
         return width
+
+    def _floats(self, name: str, value: ArrayLike, ranks: Sequence[int]) -> Floats:
+        """Rows or vectors of its width as floats. They may be private: an error states their rank only."""
+        given = _validate.as_array(name, value)
+        _validate.check_rank(name, given.ndim, ranks)
+        floats = _validate.as_floats(name, given)
+        self._check_width(name, floats.shape[-1])
+        return floats
 
     def _check_width(self, name: str, width: int) -> None:
         if self.dimension is not None:
@@ -238,11 +241,10 @@ class Shape(ABC):
         parts = (getattr(self, part) + np.float64(0) for part in self.__dict__["_parts"])  # -0.0 becomes 0.0, its equal
         return hash((type(self), *(part.tobytes() for part in parts)))
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, *_: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen; build a new one.")
 
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__} is frozen; build a new one.")
+    __delattr__ = __setattr__
 
     def __copy__(self) -> Self:
         return self
@@ -258,24 +260,9 @@ class Shape(ABC):
         return f"{type(self).__name__}(dimension={self.dimension})"
 
 
-def fourth_root(values: Floats) -> Floats:
-    return np.sqrt(np.sqrt(values))  # a root twice never leaves the range of floats
-
-
-def read_only(values: Floats) -> Floats:
+def _read_only(values: Floats) -> Floats:
     values.setflags(write=False)
     return values
-
-
-def divided(units: Floats | np.float64, rows: Floats) -> Floats:
-    return rows / units
-
-
-def _floats(name: str, value: ArrayLike, ranks: Sequence[int]) -> Floats:
-    """Rows or vectors as floats. They may be private: an error states their rank only."""
-    given = _validate.as_array(name, value)
-    _validate.check_rank(name, given.ndim, ranks)
-    return _validate.as_floats(name, given)
 
 
 def _saturated(rescaling: Rescaling, rows: Floats) -> Floats:

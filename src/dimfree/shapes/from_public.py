@@ -77,15 +77,12 @@ def _rows(public_X: object) -> Floats:
     rows = np.concatenate([block for block, _ in blocks])
     with np.errstate(all="ignore"):
         rows -= rows[0].copy()
-    _check_spread(float(np.abs(rows).max()))
-    return rows
-
-
-def _check_spread(widest: float) -> None:
+    widest = float(np.abs(rows).max())
     if widest == 0:
         raise InvalidRecords(f"The rows of public_X are all alike, so they show no spread. {_REMEDY}")
     if not 1e-60 < widest < 1e60:
         raise InvalidRecords("Expected public_X with differences between rows in (1e-60, 1e60): change the units.")
+    return rows
 
 
 def _fitted(rows: Floats, rank: int | None) -> Shape:
@@ -99,7 +96,10 @@ def _fitted(rows: Floats, rank: int | None) -> Shape:
         raise InvalidRecords(f"Most rows of public_X are all alike, so they show too little of the spread. {_REMEDY}")
     floor = delta * trace / dimension
     if not wide and (rank is None or rank >= dimension):
-        return _dense((1 - delta) * products + floor * np.eye(dimension))
+        try:
+            return Dense((1 - delta) * products + floor * np.eye(dimension))
+        except InvalidParameter:
+            raise InvalidRecords(_FLAT) from None
     values, vectors = np.linalg.eigh(products)
     kept = min(rank or count, int((values > _NEGLIGIBLE * values[-1]).sum()))
     others, largest, directions = values[:-kept], values[-kept:], vectors[:, -kept:]
@@ -108,13 +108,6 @@ def _fitted(rows: Floats, rank: int | None) -> Shape:
         raise InvalidRecords(_FLAT)
     basis = x.T @ directions / np.sqrt(count * largest) if wide else directions
     return LowRank(basis, (1 - delta) * largest + floor, tail)
-
-
-def _dense(covariance: Floats) -> Dense:
-    try:
-        return Dense(covariance)
-    except InvalidParameter:
-        raise InvalidRecords(_FLAT) from None
 
 
 def _shrinkage(x: Floats, products: Floats) -> float:
