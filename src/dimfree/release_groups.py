@@ -23,7 +23,7 @@ from dimfree.accounting.sharing import Opening, gaussian_opening, keys_and_rest,
 from dimfree.beliefs import Beliefs
 from dimfree.data.columns import warn_of_identifiers
 from dimfree.data.gpu.device import device_memory_unspoken
-from dimfree.data.people.labels import Key, check_group_keys, members, person_members, split_groups, split_unlisted
+from dimfree.data.people.labels import Key, check_group_keys, members, person_members, split_groups
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import Records, as_records, require_valid
 from dimfree.data.tables import selected
@@ -292,10 +292,7 @@ def _opened(
     """One record for each person in some group, the group of each, all groups (PRIVATE unless they are listed), and
     what the guarantee says of one person."""
     table = selected(X, request.selection, (groups, request.unit))
-    if listed is None:
-        rest, labels, names = split_unlisted(table, groups, request.on_missing)
-    else:
-        (rest, labels), names = split_groups(table, groups, listed, request.on_missing), listed
+    rest, labels, names = split_groups(table, groups, listed, request.on_missing)
     read = partial(as_records, on_missing=request.on_missing, bounds=request.selection.bounds)
     whose: dict[str, Any] = {"each_column": True} if request.on_missing == "column" else {}
     if request.unit is None:

@@ -16,7 +16,7 @@ from recording import RecordingNoise
 from dimfree.accounting.events import Unlisted
 from dimfree.accounting.several_runs import Runs, runs_of
 from dimfree.data.people.keys import normalize_key
-from dimfree.data.people.labels import alike, split_unlisted
+from dimfree.data.people.labels import alike, split_groups
 from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, OutOfMemory, RefusedRelease
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import SeededNoise
@@ -108,7 +108,7 @@ def test_a_person_is_in_the_group_of_the_first_row_that_has_a_key(rng):
     keys = np.tile(np.array(["a", "b"], dtype=object), 600)
     keys[:2], keys[2] = ["alone", "a"], None
     X = rng.normal(size=(1200, 2))
-    _, labels, forms = split_unlisted(X, keys, "drop")
+    _, labels, forms = split_groups(X, keys, None)
     assert set(forms) == {"a", "b", "alone"}
     assert labels[2] == -1
     means = release(X, groups=keys, unit=people, objective="relative")
@@ -138,7 +138,7 @@ def test_names_are_forms_of_keys_in_their_own_order(rng, entries, names):
 @settings(max_examples=50)
 @given(st.text(max_size=12) | st.integers() | st.dates() | st.times())
 def test_the_form_of_a_name_is_the_name(entry):
-    _, _, keys = split_unlisted(None, [entry], "drop")
+    _, _, keys = split_groups(None, [entry], None)
     for key in keys:
         assert normalize_key(key) == key
         assert normalize_key(str(key)) == key

@@ -36,9 +36,6 @@ NUMBERS = np.random.default_rng(5).normal(size=(ROWS, 2)) + 3
 LINES = [f"{a},{b}" for a, b in NUMBERS.tolist()]
 
 
-# ------------------------------------------------------------------------------------------------ files
-
-
 def lines(cell: bytes, copies: int = 1, between: bytes = b",") -> bytes:
     """A file of text, one of whose cells is this."""
     numbers = "\n".join(LINES * copies).encode()
@@ -183,7 +180,6 @@ RIGHT = {  # to be cut short
     "parts": lambda path: parts(path, arrow(b"7182.8")),
     ".zarr": lambda path: chunked(path, NUMBERS),
 }
-WHOLE = (".npy", ".npz", ".csv.gz", ".jsonl.gz")  # not read in parts
 
 
 def file_in(folder, name):
@@ -259,16 +255,6 @@ def test_a_table_from_elsewhere(monkeypatch, content, place):
     assert isinstance(call_quietly(lambda: read_and_release(path), *SECRETS), InvalidFile)
 
 
-def test_an_address_that_answers_with_a_secret(monkeypatch):
-    fsspec = needs("fsspec")
-
-    def refused(*_, **__):
-        raise PermissionError(f"key {SECRET} is wrong") from ValueError(SECRET)
-
-    monkeypatch.setattr(fsspec, "open", refused)
-    call_quietly(lambda: dimfree.read_table("memory://bucket/t.csv"), *SECRETS)
-
-
 def test_a_pipe_that_breaks(monkeypatch):
     class Broken(io.BytesIO):
         def isatty(self):
@@ -283,17 +269,6 @@ def test_a_pipe_that_breaks(monkeypatch):
 
     monkeypatch.setattr(sys, "stdin", Broken())
     assert isinstance(call_quietly(lambda: dimfree.read_table("-"), *SECRETS), InvalidFile)
-
-
-def test_a_file_that_changes_between_two_passes(tmp_path, way):
-    path = tmp_path / "t.parquet"
-    RIGHT[".parquet"](path)
-    records = dimfree.read_table(path)
-    path.write_bytes(b"PAR1" + BAD * 9)
-    call_quietly(lambda: list(records.blocks(5)), *SECRETS)
-
-
-# ------------------------------------------------------------------------------------------------ tables in memory
 
 
 class Shouting:
@@ -471,9 +446,6 @@ def test_the_estimator_takes_a_dask_frame():
     np.testing.assert_array_equal(one, other)
 
 
-# ------------------------------------------------------------------------------------------------ entry by entry
-
-
 def as_pandas(table):
     return table.to_pandas(types_mapper=pd.ArrowDtype)
 
@@ -532,9 +504,6 @@ def test_a_date_beyond_the_calendar_in_a_workbook_is_a_cell_that_is_not_a_number
         warnings.simplefilter("error")
         with pytest.raises(InvalidFile, match="column 'b'"):
             dimfree.read_table(tmp_path / "t.xlsx")
-
-
-# ------------------------------------------------------------------------------------------------ the boundary itself
 
 
 def boundary():

@@ -186,8 +186,6 @@ def test_what_are_no_bounds(bounds):
         read_module.read_table("nowhere.csv", bounds=bounds)
 
 
-# ------------------------------------------------------------------------------------------------ tables in memory
-
 HELD = {"a": (0, 10), "c": (-1, 3.5)}
 PLACES = {0: (0, 10), 2: (-1, 3.5)}
 ENTRIES = np.array([[1.0, 200, 3], [12, -5, 4], [0, 50, -7], [np.nan, 1, np.inf], [-0.5, 2, 0]])
@@ -261,12 +259,6 @@ def test_bounds_of_columns_of_a_frame_that_are_not_coordinates_change_nothing():
 def test_bounds_that_do_not_fit_a_table_in_memory(X, bounds, words):
     with pytest.raises(InvalidParameter, match=words):
         opened(X, bounds)
-
-
-def test_a_name_that_is_not_there_is_an_error_before_the_rows_are_read(tmp_path):
-    (tmp_path / "t.csv").write_text("age,city\n1,Rome\n")
-    with pytest.raises(InvalidFile, match="Did you mean 'age'"):
-        read_module.read_table(tmp_path / "t.csv", bounds={"agee": (0, 1)})
 
 
 def test_two_declarations_hold_together(tmp_path, table):

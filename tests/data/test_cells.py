@@ -40,9 +40,6 @@ def values_of(records):
     return records._source.table if not records.streams else np.concatenate([block for block, _ in records.blocks(2)])
 
 
-# ------------------------------------------------------------------------------------------------ .jsonl
-
-
 @pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])
 def test_jsonl(tmp_path, monkeypatch, large):
     monkeypatch.setattr(read_module, "LARGE", large)
@@ -93,18 +90,6 @@ def test_jsonl_with_listed_columns(tmp_path):
     assert who == ["p", 7]
 
 
-def test_the_first_line_of_a_jsonl_decides_no_more_than_any_other(tmp_path):
-    """One record that lacks a listed name, wherever it stands, has a missing entry; the others keep theirs."""
-    lines = ['{"a": 3}', '{"a": 1, "b": 2}', '{"b": 4, "a": 5}']
-    for order in ((0, 1, 2), (1, 0, 2), (2, 1, 0)):
-        path = written(tmp_path / "t.jsonl", "\n".join(lines[at] for at in order))
-        expected = np.array([[3, np.nan], [1, 2], [5, 4]])[list(order)]
-        np.testing.assert_array_equal(read_table(path, columns=["a", "b"])._source.table, expected)
-
-
-# ------------------------------------------------------------------------------------------------ .xlsx
-
-
 def test_xlsx(tmp_path):
     rows = [["a", "b", None], [1, 2.5], [], [True, "3"], [None, 0.1], [None, None, None]]
     records = read_table(write_sheet(tmp_path / "t.xlsx", rows))
@@ -129,38 +114,15 @@ def test_bad_xlsx(tmp_path, rows, words):
     assert words in refusal_of(write_sheet(tmp_path / "t.xlsx", rows))
 
 
-def test_what_is_no_workbook(tmp_path):
-    needs("openpyxl")
-    assert "truncated, damaged" in refusal_of(written(tmp_path / "t.xlsx", f"a\n{SECRET}\n"))
-
-
 def test_a_missing_package_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    assert "pip install 'openpyxl>=" in refusal_of(written(tmp_path / "t.xlsx", "x"))
     monkeypatch.setitem(sys.modules, "fsspec", None)
     assert "pip install 'fsspec>=" in refusal_of("s3://bucket/t.csv")
 
 
-# ------------------------------------------------------------------------------------------------ packed, text
-
-
-@pytest.mark.parametrize("share", [0.3, 0.9, 0.999])
-def test_a_truncated_gz(tmp_path, share):
-    packed = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (at * at, at) for at in range(5000)))
-    path = written(tmp_path / "t.csv.gz", packed[: int(share * len(packed))])
-    assert "truncated, damaged" in refusal_of(path)
-    broken = bytearray(packed)
-    broken[-6] ^= 1  # of the checksum
-    assert "truncated, damaged" in refusal_of(written(path, bytes(broken)))
-
-
-def test_a_gz_that_changes(tmp_path, monkeypatch):
-    monkeypatch.setattr(read_module, "LARGE", 0)
-    records = read_table(written(tmp_path / "t.csv.gz", gzip.compress(b"a,b\n1,2\n")))
-    assert records.streams
-    written(tmp_path / "t.csv.gz", gzip.compress(b"a,b\n1,2\n3,4\n"))
-    with pytest.raises(InvalidFile, match="changed since it was opened"):
-        list(records.blocks())
+def test_a_gz_with_another_checksum(tmp_path):
+    broken = bytearray(gzip.compress(b"a,b\n1,2\n"))
+    broken[-6] ^= 1
+    assert "truncated, damaged" in refusal_of(written(tmp_path / "t.csv.gz", bytes(broken)))
 
 
 @pytest.mark.filterwarnings("ignore::dimfree.data.columns.IdentifierWarning")
@@ -191,9 +153,6 @@ def test_a_format_that_the_ending_does_not_say(tmp_path):
 @pytest.mark.parametrize("typed", ["\t", "\\t", "tab"])
 def test_a_tab_as_it_is_typed(tmp_path, typed):
     assert read_table(written(tmp_path / "t.csv", "a\tb\n1\t2\n"), delimiter=typed).columns == ("a", "b")
-
-
-# ------------------------------------------------------------------------------------------------ from elsewhere
 
 
 def piped(monkeypatch, content):

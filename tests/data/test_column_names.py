@@ -124,9 +124,6 @@ def test_a_csv_whose_names_another_reader_made_of_a_record(tmp_path):
     refusal_of(read_table, path, error=InvalidFile)
 
 
-# ------------------------------------------------------------------------------------------------ keys beside numbers
-
-
 def test_a_first_record_whose_key_is_split_off():
     text = f"A17,{SECRET},0\nA18,2,3\nA19,4,5\n"
     frame = pd.read_csv(io.StringIO(text))
@@ -162,9 +159,6 @@ def test_a_key_column_of_a_file_that_counts_its_columns(tmp_path):
     pq.write_table(pa.table([pa.array([1.0, 2.0])] * 3, names=["0", "1", "2"]), tmp_path / "t.parquet")
     records, _ = read_keyed_table(tmp_path / "t.parquet", ["0"])
     assert records.columns == ("1", "2")
-
-
-# ------------------------------------------------------------------------------------------------ what are names
 
 
 @pytest.mark.parametrize(
@@ -217,9 +211,6 @@ def test_whatever_record_pandas_takes_for_names_is_refused_or_counts_the_columns
     else:
         with pytest.raises(InvalidRecords):
             check_names(names)
-
-
-# ------------------------------------------------------------------------------------------------ scikit-learn
 
 
 def test_scikit_learn_neither_keeps_nor_quotes_it():

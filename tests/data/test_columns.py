@@ -32,9 +32,6 @@ def names():
     return ["age", "income", "weight", "patient_id"]
 
 
-# ------------------------------------------------------------------------------------------------ which
-
-
 @pytest.mark.parametrize(
     ("columns", "exclude", "places"),
     [
@@ -90,32 +87,6 @@ def test_one_name_needs_no_list():
 def test_an_array_has_no_names_to_choose_by():
     with pytest.raises(InvalidParameter, match="whose columns have names"):
         dimfree.release_mean(np.eye(3), epsilon=1, delta=1e-6, columns=["a"])
-
-
-# ------------------------------------------------------------------------------------------------ every caller
-
-
-def test_release_mean_with_persons():
-    frame = people()
-    expected = dimfree.release_mean(frame[["age", "income", "patient_id"]], unit="patient_id", **KNOWN)
-    for choice in (
-        {"columns": ["income", "age"]},
-        {"exclude": ["weight"]},
-        {"columns": ["age", "income", "patient_id"]},
-    ):
-        found = dimfree.release_mean(frame, unit="patient_id", **choice, **{**KNOWN, "noise": SeededNoise(1)})
-        assert found.columns == ("age", "income")
-        assert found.mean.tobytes() == expected.mean.tobytes()
-
-
-def test_release_means_with_groups_and_persons():
-    frame = people(2400).assign(region=["north", "south"] * 1200)
-    given = {"groups": "region", "keys": ["north", "south"], "unit": "patient_id", "epsilon": 4.0, "delta": 1e-6}
-    given["covariance"] = np.ones(2)
-    expected = dimfree.release_means(frame.drop(columns="weight"), **given, noise=SeededNoise(1))
-    found = dimfree.release_means(frame, **given, columns=["age", "income"], noise=SeededNoise(1))
-    assert found["north"].columns == ("age", "income")
-    assert found["north"].mean.tobytes() == expected["north"].mean.tobytes()
 
 
 class MyFrame(pd.DataFrame):
@@ -185,13 +156,6 @@ def test_only_the_chosen_columns_of_a_parquet_file_are_read(tmp_path, monkeypatc
         assert np.concatenate([block for block, _ in records.blocks(100)]).tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("ending", [".npy", ".npz"])
-def test_files_without_names(tmp_path, ending):
-    (np.save if ending == ".npy" else np.savez)(tmp_path / f"t{ending}", np.eye(3))
-    with pytest.raises(InvalidFile, match="no column names to choose by"):
-        read_table(tmp_path / f"t{ending}", columns=["a"])
-
-
 def test_a_csv_without_names(tmp_path):
     (tmp_path / "t.csv").write_text("1,2\n3,4\n")
     with pytest.raises(InvalidFile, match="no column names"):
@@ -217,9 +181,6 @@ def test_a_typo_in_a_file_names_the_path(tmp_path):
     with pytest.raises(InvalidFile, match=r"t\.csv cannot be used: .*Did you mean 'age'") as caught:
         read_table(tmp_path / "t.csv", columns=["aeg"])
     assert "271828" not in str(caught.value)
-
-
-# ------------------------------------------------------------------------------------------------ identifiers
 
 
 @pytest.mark.parametrize(

@@ -224,20 +224,6 @@ def test_a_partition_of_a_frame_that_changes_is_noticed(table):
         released(X, **OPTIONS["known"])
 
 
-def test_what_the_callers_own_graph_raises_is_not_quoted(scheduler):
-    def fails(rows):
-        raise ValueError(f"cannot use {rows[0, 0]}")
-
-    X = da.full((ROWS, 4), SECRET, chunks=(300, 4)).map_blocks(fails, dtype=float, meta=np.zeros((0, 0)))
-    with pytest.raises(
-        InvalidRecords, match=r"own dask graph failed with ValueError.*Compute the table alone"
-    ) as error:
-        released(X, **OPTIONS["known"])
-    assert "123456" not in str(error.value)
-    assert "died" not in str(error.value)
-    assert error.value.__suppress_context__
-
-
 def test_a_work_that_fails_tells_its_kind_only(table):
     records = as_records(da.from_array(table, chunks=(300, 4)))
     with pytest.raises(LostWorkers, match="ZeroDivisionError") as error:

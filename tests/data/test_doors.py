@@ -216,9 +216,6 @@ def test_keys_go_beside_a_table_that_was_chosen(tmp_path, visits, expected):
     assert found["mean"] == named["mean"]
 
 
-# ------------------------------------------------------------------------------------------------ scikit-learn
-
-
 @pytest.mark.parametrize("kind", [".csv", ".parquet", "parts"])
 @pytest.mark.parametrize("name", [name for name, how in ARGUMENTS.items() if "groups" not in how])
 def test_private_mean_of_a_file(tmp_path, visits, expected, kind, name):
@@ -279,9 +276,6 @@ def test_a_scaler_of_sparse_records_does_not_centre(tmp_path):
         PrivateStandardScaler(**BUDGET).fit(dimfree.read_table(tmp_path / "t.npz"))
 
 
-# ------------------------------------------------------------------------------------------------ what shows
-
-
 def test_identifiers_are_warned_of_once_and_here(tmp_path, visits):
     path = tmp_path / "t.csv"
     visits[NAMES].assign(patient_id=visits["person"]).to_csv(path, index=False)
@@ -311,10 +305,3 @@ def test_a_table_shows_and_gives_away_nothing(tmp_path, visits):
     with pytest.raises(TypeError, match="private"):
         pickle.dumps(table)
     assert isinstance(dimfree.data.people.keys.open_keys(table.key("person")), Keys)
-
-
-def test_a_path_that_is_not_there():
-    with pytest.raises(InvalidFile, match="does not exist"):
-        released("nothing.csv")
-    with pytest.raises(InvalidFile, match="unknown ending"):
-        released("nothing")

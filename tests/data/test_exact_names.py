@@ -16,7 +16,6 @@ from dimfree.data.records import as_records
 from dimfree.data.schema import Schema
 from dimfree.data.tables import selected
 from dimfree.errors import InvalidFile, InvalidParameter
-from dimfree.noise import SeededNoise
 
 PATTERNS = ("*", "^s.*$", "^.*$", "a*", "a.b", "('age',)", "-age", "!age", "age:size", "age, size", '"age"', "`age`")
 NAMES = ("age", *PATTERNS, "secret", "size")
@@ -84,26 +83,11 @@ def test_keys(table, name, request):
     rest, persons = split_unit(chosen, name)
     assert taken(rest) == (tuple(left), left)
     assert persons.persons.tolist() == [0] * ROWS
-    rest, groups = split_groups(chosen, name, (int(number_of(name)), 99))
+    rest, groups, _ = split_groups(chosen, name, (int(number_of(name)), 99))
     assert taken(rest) == (tuple(left), left)
     assert groups.tolist() == [0] * ROWS
     kept = selected(table, Schema.checked(columns=["size"]), (name,))
     assert taken(split_unit(kept, name)[0]) == (("size",), ["size"])
-
-
-def test_a_release_of_a_polars_frame_holds_nothing_that_was_left_out():
-    polars = needs("polars")
-    rng = np.random.default_rng(0)
-    rows = polars.DataFrame({name: rng.standard_normal(900) for name in ("age", "*", "^s.*$", "secret")})
-    for given in (rows, rows.lazy()):
-        known = {"epsilon": 4.0, "delta": 1e-6, "noise": SeededNoise(1)}
-        release = dimfree.release_mean(given, exclude=["secret"], covariance=np.ones(3), **known)
-        assert release.columns == ("age", "*", "^s.*$")
-        release = dimfree.release_mean(given, columns=["^s.*$"], covariance=np.ones(1), **known)
-        assert release.columns == ("^s.*$",)
-
-
-# ------------------------------------------------------------------------------------------------ labels of pandas
 
 
 def test_repeated_names_that_are_not_asked_for():
@@ -145,9 +129,6 @@ def test_labels_that_are_no_text(labels, library):
     kept = as_records(selected(table, Schema.checked(columns=[str(labels[1]), "size"])))
     assert kept.columns == (str(labels[1]), "size")
     assert np.concatenate([block for block, _ in kept.blocks()]).tolist() == [[2.0, 4.0]] * ROWS
-
-
-# ------------------------------------------------------------------------------------------------ files
 
 
 class Pair(pa.ExtensionType):

@@ -65,13 +65,6 @@ def test_also_where_everything_is_learned(tmp_path, streaming, monkeypatch, tabl
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_small_file_is_loaded_and_says_the_same(tmp_path, table, ending):
-    records = read_module.read_table(store(tmp_path / f"t{ending}", table, rows=211))
-    assert not records.streams
-    np.testing.assert_array_equal(values_of(records), table.astype(float))
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
 def test_blocks_are_never_longer_than_asked(tmp_path, streaming, table, ending):
     records = read_module.read_table(store(tmp_path / f"t{ending}", table[:50], rows=7))
     for rows in (1, 5, 7, 1000):
@@ -130,9 +123,6 @@ def test_an_array_by_column(tmp_path, streaming, table):
     np.testing.assert_array_equal(values_of(read_module.read_table(tmp_path / "t.npy"), 13), table)
 
 
-# ------------------------------------------------------------------------------------------------ keys
-
-
 def test_keyed_columns_are_taken_out_of_a_stream(tmp_path, streaming, table):
     keyed = wide(table[:40]).append_column("who", pa.array([f"p{i % 9}" for i in range(40)]))
     pq.write_table(keyed.select([4, 0, 1, 2, 3]), tmp_path / "t.parquet", row_group_size=7)
@@ -144,13 +134,6 @@ def test_keyed_columns_are_taken_out_of_a_stream(tmp_path, streaming, table):
         assert records.columns == NAMES
         assert who.to_pylist()[8:10] == ["p8", "p0"]
         np.testing.assert_array_equal(values_of(records), table[:40])
-
-
-def test_some_rows_of_a_stream(tmp_path, streaming, table):
-    some = np.arange(ROWS) % 3 == 1
-    chosen = read_module.read_table(store(tmp_path / "t.parquet", table)).chosen(some)
-    assert chosen.streams
-    np.testing.assert_array_equal(values_of(chosen, 11), table[some])
 
 
 def test_some_rows_of_a_wide_stream(tmp_path, streaming, monkeypatch, table):
@@ -246,9 +229,6 @@ def test_chosen_rows_of_an_array_that_has_changed(tmp_path, streaming, table):
         list(chosen.blocks())
 
 
-# ------------------------------------------------------------------------------------------------ memory
-
-
 def test_no_block_is_larger_than_asked_and_none_is_kept(table):
     stream = RecordedStream(table, most=64)
     released(Records(stream, None), **KNOWN)
@@ -271,9 +251,6 @@ def test_an_invalid_row_in_a_stream_is_found(table):
     assert released(Records(RecordedStream(damaged, 64), None), **KNOWN, on_missing="drop") == released(
         damaged, **KNOWN, on_missing="drop"
     )
-
-
-# ------------------------------------------------------------------------------------------------ sparse
 
 
 @pytest.fixture
@@ -302,9 +279,6 @@ def test_sparse_h5ad_that_is_small_or_stores_an_entry_twice(tmp_path, monkeypatc
         records = read_module.read_table(path)
         assert records.streams == (large == 0)
         np.testing.assert_array_equal(values_of(records), [[0, 0, 0, 3], [4, 0, 0, 0]])
-
-
-# ------------------------------------------------------------------------------------------------ progress
 
 
 def test_a_listener_hears_rows_alone_and_changes_nothing(table):

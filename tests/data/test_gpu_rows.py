@@ -66,9 +66,6 @@ def wild_table(rng) -> np.ndarray:
     return table
 
 
-# ------------------------------------------------------------------------------------------------ kernels
-
-
 @pytest.mark.parametrize("radius", [5.0, 1e-3, 1e160, 1e-300, 2.0**20, 3e307])
 def test_clipped_sums_and_squares(rng, radius):
     table = wild_table(rng)
@@ -146,9 +143,6 @@ def test_which_rows_are_valid():
     assert are_finite(there(table[:0])).shape == (0,)
 
 
-# ------------------------------------------------------------------------------------------------ core
-
-
 def there_whole(integers) -> DeviceRows:
     return DeviceRows(torch.tensor(integers, device=HERE.name))
 
@@ -188,9 +182,6 @@ def test_doubtful_pairs_are_decided_in_integers(rng):
     for radius in np.nextafter(1.0, 2.0), 1.0, np.nextafter(1.0, 0.0), 1 - 1e-7:
         assert gpu.friend_pairs(radius) == here.friend_pairs(radius)
     assert gpu.friend_pairs(1.0) == 900
-
-
-# ------------------------------------------------------------------------------------------------ spaces
 
 
 @pytest.fixture
@@ -267,9 +258,6 @@ def test_sparse_tables_stay_where_they_are():
     assert not any(isinstance(rows, DeviceRows) for rows in Space(records, Isotropic(2.0)).valid_blocks())
 
 
-# ------------------------------------------------------------------------------------------------ releases
-
-
 def released(X, **options) -> dict:
     return json.loads(dimfree.release_mean(X, **with_options(delta=1e-6, **options, noise=SeededNoise(5))).to_json())
 
@@ -324,9 +312,6 @@ def test_the_callers_tensor_is_left_alone(people):
     assert torch.equal(tensor, before)
 
 
-# ------------------------------------------------------------------------------------------------ tensors as X
-
-
 @pytest.mark.parametrize("kind", ["float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool"])
 def test_tensors_in_memory(people, kind):
     tensor = torch.tensor(people[:50]).to(getattr(torch, kind))
@@ -373,8 +358,6 @@ def test_tensors_on_a_gpu_that_are_no_table():
             device._checked(tensor)
 
 
-# ------------------------------------------------------------------------------------------------ a real one
-
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no CUDA device")
 
 
@@ -402,9 +385,6 @@ def test_a_cuda_device_that_is_full(people):
             released(np.tile(people, (400, 4)), epsilon=4.0, device="cuda")
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
-
-
-# ------------------------------------------------------------------------------------------------ errors
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "cuda:-1", "mps", "", 3, "cuda0"])

@@ -14,16 +14,12 @@ from dimfree.data.records import as_records
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
 
 NAN = float("nan")
-SECRET = "secret-314159"
 KEYS = ("a", "b", "c")
 
 
 def rows_of(records):
     parts = [np.where(valid[:, None], block, NAN) for block, valid in records.blocks()]
     return np.concatenate([*parts, np.empty((0, records.dimension))])
-
-
-# ------------------------------------------------------------------------------------------------ names of groups
 
 
 @pytest.mark.parametrize(
@@ -77,9 +73,6 @@ def test_names_that_are_one_key_are_refused(names):
 def test_a_name_that_reads_as_missing_is_refused(name):
     with pytest.raises(InvalidParameter, match=r"Expected keys without .* letter"):
         check_group_keys([name])
-
-
-# ------------------------------------------------------------------------------------------------ entries
 
 
 ENTRIES = ["b", "elsewhere", None, "a", "b"]
@@ -151,7 +144,7 @@ FRAMES = {"pandas": pd.DataFrame, "arrow": pa.table}
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES.keys())
 def test_a_named_column_is_no_coordinate(frame):
     table = frame({"x": [1, 2, 3], "region": ["b", "z", "a"], "y": [4, 5, 6]})
-    rest, labels = split_groups(table, "region", KEYS)
+    rest, labels, _ = split_groups(table, "region", KEYS)
     assert as_records(rest).columns == ("x", "y")
     assert labels.tolist() == [1, NOBODY, 0]
     with pytest.raises(InvalidParameter, match="groups='nowhere'"):
@@ -161,9 +154,6 @@ def test_a_named_column_is_no_coordinate(frame):
 def test_an_array_has_no_named_column():
     with pytest.raises(InvalidParameter, match="groups='region'"):
         split_groups(np.eye(2), "region", KEYS)
-
-
-# ------------------------------------------------------------------------------------------------ rows
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -189,24 +179,10 @@ def test_as_many_persons_as_rows():
         person_members(as_records(np.eye(3)), np.zeros(3, dtype=np.int64), open_keys([1, 2]), None, "raise")
 
 
-# ------------------------------------------------------------------------------------------------ persons
-
-
 def of_persons(rows, entries, persons, *, most=None, rule="drop"):
     """The record of each person and their group."""
     X = np.reshape(rows, (-1, 1)).astype(np.float64)
     return person_members(as_records(X), labelled(entries, KEYS), open_keys(persons), most, rule)
-
-
-def test_persons_by_hand():
-    rows = [[1], [10], [20], [30], [3], [100], [7]]
-    groups = ["z", "b", "a", "b", "a", "a", None]
-    whose = ["p", "p", "p", "p", "q", "p", "r"]  # p's first row in any group is in b; r is in none
-    people, labels = of_persons(rows, groups, whose)
-    assert rows_of(people).tolist() == [[20.0], [3.0]]  # (10 + 30) / 2: other rows do not count
-    assert labels.tolist() == [1, 0]
-    people, labels = of_persons(rows, groups, whose, most=1)
-    assert rows_of(people).tolist() == [[10.0], [3.0]]
 
 
 def by_hand(rows, entries, persons, most):

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from streams import needs, wide
+from streams import wide
 
 from dimfree.data import read as read_module
 from dimfree.data.read import open_table, read_table
@@ -96,13 +96,6 @@ def test_a_change_is_seen(folder, table, monkeypatch, change, within, name):
         pq.write_table(wide(table[:100]), folder / f"part-{0 if change == 'rewritten' else 3}.parquet")
     message = refusal_of(lambda: list(blocks))
     assert "changed since it was opened" in message or "no longer there" in message
-
-
-def test_workers_read_parts(folder, table):
-    dask = needs("dask")
-    with dask.config.set(scheduler="synchronous"):
-        records = read_table(folder, workers=2)
-        assert rows_of(records).tobytes() == (table[:300] + SECRET).tobytes()
 
 
 def test_the_schema_is_kept_once(folder, monkeypatch):

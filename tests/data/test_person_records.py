@@ -2,7 +2,6 @@
 
 import sys
 from functools import reduce
-from itertools import product
 from operator import add
 
 import numpy as np
@@ -53,9 +52,6 @@ def bits(values):
     return (np.asarray(values, dtype=np.float64) + 0.0).tobytes()  # -0.0 and 0.0 are the same number
 
 
-# ------------------------------------------------------------------------------------------------ values
-
-
 @every_kind
 def test_means_by_hand(kind):
     found = grouped([[1, 2], [10, 0], [3, 6], [5, 7]], ["b", "a", "b", "c"], kind=kind)
@@ -67,12 +63,6 @@ def test_means_by_hand(kind):
 def test_capped_totals_by_hand(kind, most, totals):
     rows = [[1], [10], [3], [20], [5], [30]]
     assert grouped(rows, [0, 1] * 3, most=most, kind=kind).ravel().tolist() == totals
-
-
-@every_kind
-def test_a_person_of_one_row_is_that_row(kind, rng):
-    rows = rng.normal(size=(50, 4)) * 10.0 ** rng.integers(-300, 300, size=(50, 4))
-    assert bits(grouped(rows, np.arange(50)[::-1], kind=kind)) == bits(rows)
 
 
 @st.composite
@@ -99,9 +89,6 @@ def test_every_person_alone_gives_the_same_bits_as_in_the_crowd(crowd, most, kin
         own = [row for row, key in zip(rows, keys, strict=True) if key == person]
         assert bits(record) == bits(one_by_one(own, most))
         assert bits(record) == bits(grouped(own, [person] * len(own), most=most, kind=kind)[0])
-
-
-# ------------------------------------------------------------------------------------------------ invalid rows
 
 
 @every_kind
@@ -146,22 +133,6 @@ class Shy:
         raise ValueError("secret")
 
 
-STRANGE = [5, "somebody", None, 1.5, [2], 1j, Shy()]
-CROWDS = ([3, 1, 3, 2, 1, 1], ["x", "1", "x", "y", "1", "1"])
-
-
-@every_kind
-@pytest.mark.parametrize("key", STRANGE, ids=[type(key).__name__ for key in STRANGE])
-def test_a_newcomer_with_any_key_leaves_the_others_bit_for_bit(key, kind, rng):
-    """Add/remove: one record more where the key tells somebody, none where it does not, and no error."""
-    rows = rng.normal(size=(7, 3)) * 1e3
-    newcomers = [] if key is None or isinstance(key, float | list | complex | Shy) else [rows[2]]
-    for crowd, column in product(CROWDS, (list, pd.Series)):
-        before = grouped(np.delete(rows, [2], axis=0), column(crowd), kind=kind)
-        after = grouped(rows, column([*crowd[:2], key, *crowd[2:]]), kind=kind)
-        assert bits(after) == bits([*before[:2], *newcomers, *before[2:]])
-
-
 MISSING = [None, 1.5, [2], 0.5 + 0j, Shy(), 2.0**60, "", "NA"]
 
 
@@ -172,9 +143,6 @@ def test_under_raise_a_missing_key_is_an_error_with_the_remedy(key):
         grouped(np.ones((3, 1)), crowd, rule="raise")
     assert "secret" not in str(error.value)
     assert grouped(np.ones((3, 1)), crowd).shape == (2, 1)
-
-
-# ------------------------------------------------------------------------------------------------ the table
 
 
 FRAMES = {
@@ -226,14 +194,6 @@ def test_the_table_of_the_caller_is_left_alone(kind):
     )
 
 
-def test_one_person_with_very_many_rows(rng):
-    rows = rng.normal(size=(20_000, 1))
-    assert bits(grouped(rows, [0] * len(rows))) == bits(one_by_one(rows.tolist()))
-
-
-# ------------------------------------------------------------------------------------------------ work
-
-
 def added_one_by_one(rows, keys):
     """The totals of all persons in plain Python, bit for bit: one addition after another, from the zero -0.0."""
     totals = {key: [-0.0] * len(rows[0]) for key in dict.fromkeys(keys)}
@@ -281,9 +241,6 @@ def test_steps_do_not_grow_with_the_rows_of_one_person(kind, most):
     steps = [python_lines(lambda keys=keys: person_records(rows, keys, most, "drop")) for keys in (even, heavy)]
     assert steps[0] == steps[1]  # 3 rows each, or 601 rows for the last of 300 persons
     assert steps[0] > 20
-
-
-# ------------------------------------------------------------------------------------------------ columns by themselves
 
 
 def own_means(rows):

@@ -81,10 +81,6 @@ def test_under_drop_the_types_that_no_entry_makes(kind):
     assert "on_missing" not in text
 
 
-def test_missing_cells_stand_in_the_same_error():
-    assert "on_missing='column'" in error_of(lambda: release(arrow()))
-
-
 def test_where_the_schema_says_which_columns_have_missing_cells():
     declared = pa.schema([field.with_nullable(field.name != "age") for field in arrow().schema])
     text = error_of(lambda: release(arrow().cast(declared)))
@@ -97,9 +93,6 @@ def test_the_same_words_whether_cells_are_missing_or_not():
     """Which cells are missing is no matter of schema."""
     gap = arrow().set_column(0, "age", pa.array([None, *AGES[1:]]))
     assert error_of(lambda: release(gap)) == error_of(lambda: release(arrow()))
-
-
-# ------------------------------------------------------------------------------------------------ files
 
 
 @pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])

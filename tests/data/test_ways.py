@@ -131,10 +131,7 @@ FILES = {
         written(folder / "t.csv", text(table, names=("größe", *NAMES[1:])).encode("latin-1")), encoding="latin-1"
     ),
     ".csv of True, False and quoted numbers": lambda folder, table, patch: read(
-        written(
-            folder / "t.csv",
-            "".join(f'"{a!r}",{int(b)},{c!r},{bool(d)}\n' for a, b, c, d in table.tolist()),
-        )
+        written(folder / "t.csv", "".join(f'"{a!r}",{int(b)},{c!r},{bool(d)}\n' for a, b, c, d in table.tolist()))
     ),
     ".parquet of truth and numbers as text": lambda folder, table, patch: (
         pq.write_table(
@@ -152,8 +149,7 @@ FILES = {
     )[1],
     ".jsonl": lambda folder, table, patch: read(
         written(
-            folder / "t.jsonl",
-            "".join(json.dumps(dict(zip(NAMES, row, strict=True))) + "\n" for row in table.tolist()),
+            folder / "t.jsonl", "".join(json.dumps(dict(zip(NAMES, row, strict=True))) + "\n" for row in table.tolist())
         )
     ),
     ".xlsx": lambda folder, table, patch: read(write_frame(folder, frame(table), ".xlsx")),

@@ -17,7 +17,7 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import calibrate_gaussian, calibrate_unlisted
 from dimfree.accounting.events import Costs, Unlisted
 from dimfree.accounting.sharing import gaussian_opening
-from dimfree.data.people.labels import split_unlisted
+from dimfree.data.people.labels import split_groups
 from dimfree.data.records import as_records
 from dimfree.kernel import GroupCosts, KernelError, PrivateGroups
 from dimfree.kernel import groups as groups_module
@@ -32,7 +32,7 @@ LISTED = replace(SEARCHED, search=None)
 
 @cache
 def split(held):
-    return split_unlisted(None, list(held), "drop")[1:]
+    return split_groups(None, list(held), None)[1:]
 
 
 def groups_of(held, costs=SEARCHED, noise=None, rows=None):

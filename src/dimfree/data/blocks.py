@@ -55,11 +55,6 @@ class SparseRows:
         """How many entries each row stores."""
         return np.diff(self.matrix.indptr)
 
-    @property
-    def width(self) -> int:
-        """The most entries that a row stores, at least one."""
-        return max(1, int(self.stored.max(initial=0)))
-
     def __getitem__(self, key: Any) -> "SparseRows":
         """Some rows, or `[:, columns]`: always a table again, never a single row's numbers."""
         return SparseRows(self.matrix[key])
@@ -86,21 +81,14 @@ class SparseRows:
 
     def __sub__(self, other: "SparseRows") -> "SparseRows":
         """Row by row; or every row less the single one given."""
-        return SparseRows(self.matrix - (other if len(other) == len(self) else other._repeated(len(self))).matrix)
+        if len(other) == len(self):
+            return SparseRows(self.matrix - other.matrix)
+        ends = np.arange(len(self) + 1) * len(other.values)
+        parts = np.tile(other.values, len(self)), np.tile(other.columns, len(self)), ends
+        return SparseRows(self.matrix - sparse.csr_array(parts, shape=self.shape))
 
     def __rmatmul__(self, weights: NDArray[Any]) -> NDArray[Any]:
         return weights @ self.matrix
-
-    def ordinary_row(self, which: Integers) -> "SparseRows":
-        """The first of these rows that stores no more than twice their average: subtracting it adds few entries."""
-        stored = self.stored[which]
-        first = int(np.argmax(stored <= 2 * stored.mean()))
-        return self[which[first : first + 1]]
-
-    def _repeated(self, count: int) -> "SparseRows":
-        """The entries of a single row, so many times."""
-        parts = (np.tile(self.values, count), np.tile(self.columns, count), np.arange(count + 1) * len(self.values))
-        return SparseRows(sparse.csr_array(parts, shape=(count, self.shape[1])))
 
     def _reduced(self, by: np.ufunc, entries: NDArray[Any]) -> NDArray[Any]:
         reduced = np.zeros(len(self), dtype=entries.dtype)
@@ -116,8 +104,8 @@ Table: TypeAlias = NDArray[Any] | SparseRows | DeviceRows
 
 
 def width(rows: Table) -> int:
-    """How many entries a row takes, at most."""
-    return rows.width if isinstance(rows, SparseRows) else max(1, rows.shape[1])
+    """How many entries a row takes, at most; one at least."""
+    return max(1, int(rows.stored.max(initial=0)) if isinstance(rows, SparseRows) else rows.shape[1])
 
 
 def minus(rows: Any, others: Any) -> Any:
@@ -126,8 +114,12 @@ def minus(rows: Any, others: Any) -> Any:
 
 
 def one_row(rows: IntegerRows, which: Integers) -> IntegerRows:
-    """A table of one row among those named: the first, or the first that is not unusually full."""
-    return rows.ordinary_row(which) if isinstance(rows, SparseRows) else rows[which[:1]]
+    """A table of one row among those named: the first, or of sparse ones the first that adds few entries to others."""
+    first = 0
+    if isinstance(rows, SparseRows):
+        stored = rows.stored[which]
+        first = int(np.argmax(stored <= 2 * stored.mean()))
+    return rows[which[first : first + 1]]
 
 
 def densely(rows: Table) -> NDArray[Any]:
@@ -152,11 +144,7 @@ def float_squares(rows: Floats) -> Floats:
 
 
 def gathered(parts: Iterable[tuple[Table, Mask]], shape: tuple[int, int], dtype: type, threads: int = 1) -> Any:
-    """The marked rows of the parts, all of one kind, one below the other; `shape` has space for all of them.
-
-    Dense rows go straight to their place: whether a part has unmarked rows does not show in the memory taken. With
-    more than one of `threads`, a few parts are held at a time.
-    """
+    """The marked rows of the parts below each other; `shape` has space for all. Unmarked rows take no memory."""
     waiting: Iterator[tuple[Any, Mask]] = iter(parts)
     first = next(waiting, None)
     if first is not None and not isinstance(first[0], np.ndarray):
@@ -167,19 +155,16 @@ def gathered(parts: Iterable[tuple[Table, Mask]], shape: tuple[int, int], dtype:
     table: NDArray[Any] = np.empty(shape, dtype=dtype)
     dense = () if first is None else chain([first], waiting)
     del first  # no part is held to the end
-    return table[: sum(in_order(_copied, _with_places(dense, table), threads))]
 
+    def with_places() -> Iterator[tuple[NDArray[Any], NDArray[np.intp], NDArray[Any]]]:
+        filled = 0
+        for rows, marked in dense:
+            which = np.flatnonzero(marked)
+            yield rows, which, table[filled : filled + len(which)]
+            filled += len(which)
+            del rows
 
-def _with_places(
-    parts: Iterable[tuple[NDArray[Any], Mask]], table: NDArray[Any]
-) -> Iterator[tuple[NDArray[Any], NDArray[np.intp], NDArray[Any]]]:
-    """Each part, which of its rows are marked, and where in the table they go."""
-    filled = 0
-    for rows, marked in parts:
-        which = np.flatnonzero(marked)
-        yield rows, which, table[filled : filled + len(which)]
-        filled += len(which)
-        del rows
+    return table[: sum(in_order(_copied, with_places(), threads))]
 
 
 def _copied(part: tuple[NDArray[Any], NDArray[np.intp], NDArray[Any]]) -> int:

@@ -1,8 +1,7 @@
 """The boundary to other libraries: nothing that they raise or warn crosses it.
 
-Readers of files, frames, query engines, schedulers and the objects of a caller quote cells, lines and numbers of rows
-in exceptions, in the chains and notes of exceptions, and in warnings. Each call of one of them that sees records stands
-in a `boundary`. An error that leaves it is one of dimfree and stands alone; warnings are dropped.
+Readers, frames, query engines, schedulers and the objects of a caller quote cells, lines and numbers of rows in
+exceptions, their chains and notes, and in warnings. Each call of one of them that sees records stands in a `boundary`.
 """
 
 import sys
@@ -24,17 +23,21 @@ _END: Any = object()
 
 @contextmanager
 def boundary(reword: Callable[[BaseException], DimfreeError]) -> Iterator[None]:
-    """Replace every error of another library in this block by the error that `reword` gives for it.
+    """Replace every error of another library in this block by the error of dimfree that `reword` gives for it.
 
-    Errors of dimfree keep their text; a MemoryError becomes OutOfMemory; an interrupt passes. All of them lose their
-    cause, context and notes. Neither warnings nor floating-point errors are reported. The block must not yield: a
-    generator passes its items through `by_steps`.
+    Errors of dimfree keep their text; a MemoryError becomes OutOfMemory; an interrupt passes. All lose their cause,
+    context and notes. Warnings and floating-point errors are dropped. The block must not yield: see `by_steps`.
     """
     try:
         with np.errstate(all="ignore"), _without_warnings():
             yield
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it does not leave as it is
-        raise_alone(_replaced(error, reword))
+    except DimfreeError as error:
+        raise_alone(error)
+    except MemoryError:
+        raise_alone(OutOfMemory(NO_MEMORY))
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it does not leave unchanged
+        is_theirs = isinstance(error, Exception) or type(error).__name__ == _PANIC
+        raise_alone(reword(error) if is_theirs else error)
 
 
 def attempt(read: Callable[[], Any], other: Any = None) -> Any:
@@ -60,14 +63,6 @@ def by_steps(items: Iterator[Item], each: Callable[[], AbstractContextManager[No
         del item  # before the next is fetched
 
 
-def _replaced(error: BaseException, reword: Callable[[BaseException], DimfreeError]) -> BaseException:
-    if isinstance(error, DimfreeError):
-        return error
-    if isinstance(error, MemoryError):
-        return OutOfMemory(NO_MEMORY)
-    return reword(error) if isinstance(error, Exception) or type(error).__name__ == _PANIC else error
-
-
 _lock = threading.Lock()
 _inside = 0  # blocks that are open, in all threads
 _filters = ExitStack()  # restores the filters of the process
@@ -75,11 +70,7 @@ _filters = ExitStack()  # restores the filters of the process
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Drop all warnings while any thread is in such a block.
-
-    The filters belong to the process: the first block changes them and the last one restores them, as blocks of several
-    threads do not end in the order in which they began.
-    """
+    """Drop all warnings while any thread is in such a block: the filters belong to the process."""
     global _inside
     if getattr(sys.flags, "context_aware_warnings", False):  # filters belong to the context
         with warnings.catch_warnings():

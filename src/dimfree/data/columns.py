@@ -14,6 +14,7 @@ from dimfree.errors import InvalidParameter, InvalidRecords
 if TYPE_CHECKING:
     from dimfree.data.schema import Schema
 
+IF_MISSING = "If cells are missing, also pass on_missing='column' (--on-missing column) or 'drop'."
 _SHOWN = 8  # names of a table in an error
 _IDENTIFIER = re.compile(
     r"(?i:(.*[_\-. ])?(id|ids|uuid|guid|key|pk)|index|idx|level_0|row|(row|line|record|serial)[_\-. ]?(id|index|idx|"
@@ -41,7 +42,7 @@ def require_names(names: Sequence[str], wanted: Sequence[str]) -> None:
 
 
 def looks_like(names: Sequence[str]) -> str:
-    """Such columns by their names, which are schema, hence public."""
+    """The subject of a sentence about identifiers: names are schema, hence public."""
     listed = ", ".join(map(repr, names[:_SHOWN])) + (" and others" if len(names) > _SHOWN else "")
     return f"{listed} {'looks like an identifier' if len(names) == 1 else 'look like identifiers'}"
 
@@ -57,10 +58,7 @@ def identifier_words(names: Sequence[str]) -> str:
 
 
 def warn_of_identifiers(
-    names: Sequence[str] | None,
-    schema: "Schema",
-    texts: Sequence[str] = (),
-    stacklevel: int = 3,
+    names: Sequence[str] | None, schema: "Schema", texts: Sequence[str] = (), stacklevel: int = 3
 ) -> None:
     """A Python warning, before anything is spent."""
     if suspects := schema.identifiers(names, texts):
@@ -84,9 +82,6 @@ def _known(names: Sequence[str], name: str) -> str:
     return f" The table has {', '.join(map(repr, names[:_SHOWN]))}{rest}."
 
 
-IF_MISSING = "If cells are missing, also pass on_missing='column' (--on-missing column) or 'drop'."
-
-
 def refuse_types(
     names: Sequence[str],
     types: Sequence[object],
@@ -98,7 +93,7 @@ def refuse_types(
 ) -> None:
     """Refuse a table with columns of unsupported types: one error names all of them. By schema alone.
 
-    `may_lack`: the supported columns that may have missing cells by their types; None where types do not tell. `texts`:
+    `may_lack`: the supported columns that may have missing cells by their types; None: types do not state it. `texts`:
     the supported columns whose cells are text and have to be numbers. `strict`: missing cells are errors.
     """
     if name := next((name for name in names if name.startswith("__index_level_")), None):
@@ -108,19 +103,17 @@ def refuse_types(
     wrong = {name: kind for name, kind, fits in zip(names, kinds, supported, strict=True) if not fits}
     if not wrong:
         return
-    have = "has type" if len(wrong) == 1 else "have types"
+    which = f"Column {joined(list(wrong))} has type" if len(wrong) == 1 else f"Columns {joined(list(wrong))} have types"
     found = _sentence([kind[0] if kind else "unknown" for kind in wrong.values()])
-    parts = [
-        f"{_columns(list(wrong))} {have} {found}; only numeric and boolean columns are supported. "
-        f"{remedies(list(wrong))}"
-    ]
+    parts = [f"{which} {found}; only numeric and boolean columns are supported. {remedies(list(wrong))}"]
     if texts:
         parts.append(f"Stored as text: {joined(texts)}; every cell has to be a number.")
     if strict and may_lack is None:
         parts.append(IF_MISSING)
     elif strict and may_lack:
         remedy = "pass on_missing='column' (--on-missing column) or 'drop' if they do."
-        parts.append(f"{_columns(may_lack)} may have missing cells by type: {remedy}")
+        columns = "Columns" if len(may_lack) > 1 else "Column"
+        parts.append(f"{columns} {joined(may_lack)} may have missing cells by type: {remedy}")
     raise InvalidRecords(" ".join([*parts, "No budget was charged."]))
 
 
@@ -142,7 +135,3 @@ def joined(names: Sequence[object]) -> str:
 def _sentence(texts: Sequence[str]) -> str:
     *most, last = texts
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def _columns(names: Sequence[str]) -> str:
-    return f"Column{'s' if len(names) > 1 else ''} {joined(names)}"

@@ -1,5 +1,4 @@
-"""Where a table comes from, and by which ending it is read: a file, a folder or pattern of parts, standard input, or an
-address such as s3://…"""
+"""Where a table comes from and by which ending it is read: files, parts, standard input, addresses (s3://…)."""
 
 import importlib
 import sys
@@ -22,11 +21,8 @@ TEXTS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")  # of numbers between delimiters
 NAMED = (*TEXTS, ".jsonl", ".jsonl.gz", ".xlsx", ".parquet", ".arrow", ".feather")  # tables whose columns have names
 SOURCES = (*TABLES, *(ending for ending in NAMED if ending not in TABLES), ".zarr", ".h5ad")  # of records
 PARTS = "parts"  # in place of an ending
-STANDARD_INPUT = "-"
 _HELD = tuple(ending for ending in SOURCES if ending not in (".zarr", ".h5ad"))  # what can be read from memory
 _PART = ".parquet"
-
-_BROKEN = ".parquet needs pyarrow, which cannot be loaded ({kind}): install it anew."
 
 
 def ending_of(name: str) -> str:
@@ -46,7 +42,8 @@ def known_ending(path: PathLike, endings: Sequence[str]) -> str:
 def require_pyarrow() -> None:
     """Import pyarrow before any budget is spent, so that a broken installation shows in time."""
     require("pyarrow", ".parquet", "files")
-    with boundary(lambda error: InvalidFile(_BROKEN.format(kind=type(error).__name__))):
+    needs = ".parquet needs pyarrow, which cannot be loaded"
+    with boundary(lambda error: InvalidFile(f"{needs} ({type(error).__name__}): install it anew.")):
         importlib.import_module("pyarrow.parquet")
 
 
@@ -55,7 +52,7 @@ def located(path: PathLike, form: str | None = None) -> tuple[FilePath, str]:
     if form is not None:
         formats = tuple(ending.removeprefix(".") for ending in SOURCES)
         form = "." + check_choice("format", form.removeprefix(".") if isinstance(form, str) else form, formats)
-    if str(path) == STANDARD_INPUT:
+    if str(path) == "-":
         ending = _held("standard input", form or ".csv")
         if sys.stdin is None or sys.stdin.isatty():
             raise InvalidFile("standard input is a terminal or closed: pipe a table into it, or name a file.")

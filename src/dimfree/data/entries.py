@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import partial
-from numbers import Complex, Real
+from numbers import Complex
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,10 +42,7 @@ def key_of(cell: Any) -> Any:
 
 
 def text_floats(column: Arrow, decimal: str = ".") -> Arrow:
-    """Return the numbers in a column of text; None where a cell holds something else.
-
-    Arrow converts a whole column where it can; both round correctly, so that the bits are those of `number`.
-    """
+    """The numbers in a column of text, None if a cell holds something else; Arrow and `number` give the same bits."""
     import pyarrow
 
     found = attempt(partial(_cast, column, decimal))
@@ -76,20 +73,11 @@ def floats_of(entries: Iterable[object]) -> NDArray[np.float64]:
 def listed(
     column: Any, everything: Callable[[Any], Any], one: Callable[[Any, int], Any], other: Any = None
 ) -> list[Any]:
-    """Return the entries of a column of another library.
-
-    Where one of them cannot be read, such as text that is not UTF-8, `other` stands for it and the rest is read one by
-    one.
-    """
+    """Return the entries of a column of another library; `other` for one that cannot be read, as text not in UTF-8."""
     found = attempt(lambda: list(everything(column)))
     if found is None:
         return [attempt(partial(one, column, row), other) for row in range(len(column))]
     return found
-
-
-def are_numbers(entries: Iterable[object]) -> bool:
-    """Return whether every entry is a real number or missing."""
-    return all(entry is None or isinstance(entry, Real) for entry in entries)
 
 
 def _float_of(entry: object) -> float:

@@ -1,7 +1,6 @@
 """Frames of pandas, polars and Arrow as arrays of numbers: a column at a time, after a check of names and types.
 
-One table describes what is particular to each library. Columns go by position, entries of text and objects through the
-one parser (`entries`), each separately. Errors state columns and types, never a value or the number of rows.
+One table describes what is particular to each library. Errors state columns and types, never a value.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -56,17 +55,9 @@ def from_frame(X: Any, library: Library, lenient: bool) -> tuple[NDArray[np.floa
 
 
 def check_labels(
-    labels: Sequence[Any],
-    types: Sequence[Any],
-    library: Library,
-    *,
-    lenient: bool = False,
-    apart: Sequence[int] = (),
+    labels: Sequence[Any], types: Sequence[Any], library: Library, *, lenient: bool = False, apart: Sequence[int] = ()
 ) -> list[bool]:
-    """Refuse labels that could be a record; columns that are `apart` hold keys. Return which types are numbers.
-
-    Integer labels that count the columns pass, also after some columns were left out.
-    """
+    """Refuse labels that could be a record; return which types are numbers. Labels that count the columns pass."""
     numbers = [library.is_number(type_) for type_ in types]
     if _are_counted(labels):
         return numbers
@@ -119,11 +110,7 @@ def is_arrow_text(type_: Any) -> bool:
 
 
 def _arrow_column_floats(column: Any) -> NDArray[np.float64]:
-    """Every number as the nearest float, whatever stands in other rows.
-
-    Arrow divides decimals by a power of ten, so that the scale of the column, which one entry may decide, would change
-    the last bits of the others: decimals go through their text.
-    """
+    """Every number as the nearest float; decimals by their text, since their scale would change the last bits."""
     import pyarrow
 
     if pyarrow.types.is_decimal(column.type):

@@ -1,11 +1,10 @@
-"""A table in partitions, in this process or on the workers of a Dask cluster: only sums and one number a record return.
+"""A table in partitions: those of a Dask collection, or parts of a file that every worker of a cluster can reach.
 
-Partitions are those of a Dask collection, or parts of a file that every worker can reach. Noise and random choices are
-drawn by the caller, once. Partial results merge in any order: a release has the same bits wherever it ran. A scheduler
-may log the arguments of a task that raises, and those are records: so no task raises, and an error is returned as a
-`Failure`, which states its kind and never the content of the partition.
+Only sums and one number a record return, and merge in any order: a release has the same bits wherever it ran. A
+scheduler may log the arguments of a task that raises, and those are records: so no task raises, it returns a `Failure`.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -22,14 +21,14 @@ from dimfree.data.blocks import Mask
 from dimfree.data.boundary import boundary
 from dimfree.data.formats.arrow_files import PartsStream
 from dimfree.data.formats.file_stream import CHANGED, FileStream, StoredFile
-from dimfree.data.scheduler import check_workers, client_in_force, computed, freed_memory_kept
+from dimfree.data.scheduler import check_workers, client_in_force, computed
 from dimfree.data.schema import Limits
 from dimfree.data.source import Merge, Result, Source, Work, pieces, to_floats, with_parts
 from dimfree.errors import DimfreeError, InvalidFile, InvalidRecords, LostWorkers, OutOfMemory
 from dimfree.progress import during
 
 _ENTRIES = 2**16  # worked on at a time: these and what is made of them stay in a core's own cache
-_QUIET_ENTRIES = 15_000  # where larger arrays would go back to the system at once (`freed_memory_kept`)
+_FEW_ENTRIES = 15_000  # the same where Dask's nanny has freed arrays of more returned to the system at once
 _FEW_ROWS = 32  # a shape that mixes coordinates wants some rows at a time
 _FETCHED_ENTRIES = 2**24  # brought to the caller at a time, if partitions are smaller
 _PART_ENTRIES = 2**22  # in a part of a file, at most: worth a task, and small enough for a bar to move
@@ -108,13 +107,13 @@ class Job:
         return Failure.of(lambda: self._done(partition, count, _unpacked(kept), _unpacked(among)))
 
     def _done(self, partition: Partition, count: int, kept: Mask | None, among: Mask | None) -> Any:
-        with freed_memory_kept() as quiet:
-            few = min(self.rows, max(_FEW_ROWS, (_ENTRIES if quiet else _QUIET_ENTRIES) // self.form.width))
-            all_rows = with_parts(self._blocks(partition, count, few), kept)
-            blocks = (rows if which is None or which.all() else rows[which] for rows, which in all_rows)
-            return self.merge(self.work(*block) for block in with_parts(blocks, among))
+        all_rows = with_parts(self._blocks(partition, count), kept)
+        blocks = (rows if which is None or which.all() else rows[which] for rows, which in all_rows)
+        return self.merge(self.work(*block) for block in with_parts(blocks, among))
 
-    def _blocks(self, partition: Partition, count: int, few: int) -> Iterator[NDArray[Any]]:
+    def _blocks(self, partition: Partition, count: int) -> Iterator[NDArray[Any]]:
+        entries = _FEW_ENTRIES if "MALLOC_TRIM_THRESHOLD_" in os.environ else _ENTRIES
+        few = min(self.rows, max(_FEW_ROWS, entries // self.form.width))
         if hasattr(partition, "row_blocks"):
             yield from partition.row_blocks(few)
             return
@@ -145,10 +144,7 @@ Asked: TypeAlias = tuple[Place, Mask | None]  # a partition, and the part of a m
 
 
 class DaskTable(Source):
-    """Private: the rows of all partitions, one after the other: dask's Delayed of them, or parts of a file.
-
-    `owner` is the collection they are from: a cluster forgets what it keeps of a collection that nobody holds.
-    """
+    """Private: the rows of all partitions, one after the other; a cluster keeps a collection while `owner` lives."""
 
     is_remote = True
 
@@ -165,10 +161,7 @@ class DaskTable(Source):
     def mapped(
         self, work: Work[Result], rows: int, among: Mask | None, threads: int, merge: Merge[Result]
     ) -> Iterator[Result]:
-        """The work on all blocks of each partition, where the partition lies; one merged result for each in order.
-
-        Partitions with no row in `among` are left alone.
-        """
+        """One merged result for each partition with a row in `among`, computed where the partition lies."""
         asked = [(place, part) for place, part in self._with_parts(among) if part is None or part.any()]
         return iter(self._done(Job(self._form, rows, partial(_on_floats, work, self.limits), merge), asked))
 

@@ -1,7 +1,6 @@
 """Read a table of records by the ending of its file: `read_table`. docs/formats.md lists every way.
 
-A small table is read at once, a large one block by block on every pass (formats/); the release is the same, bit for
-bit. A file that cannot be used raises an error that names the path and the schema, never a cell or a line of records.
+A small table is read at once, a large one block by block on every pass; the release is the same, bit for bit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -130,9 +129,7 @@ def open_path(path: PathLike, schema: Schema, keys: Sequence[str]) -> "Table":
 def open_table(path: PathLike, schema: Schema = Schema(), *, form: str | None = None, workers: int = 0) -> Opened:
     """Open the coordinates of a file, and its columns of keys.
 
-    Cells of keys are text without the spaces around them; an empty one, and one that reads na, null, none or nan, is
-    None. In .jsonl and .xlsx an entry keeps its type, in files with declared types the column does. `open_keys`
-    and `labelled` judge each entry separately.
+    Keys in text are stripped, None where they hold nothing; elsewhere they keep their type. `coded` judges each one.
     """
     return _opened(_file(path, schema, form, workers))[0]
 
@@ -146,10 +143,9 @@ def _file(path: PathLike, schema: Schema, form: str | None = None, workers: int 
 
 
 class Table(Records):
-    """Records of a file with its public description, so that the arguments of a release can choose from it by name.
+    """Records of a file, from which the arguments of a release can choose by name.
 
-    Columns of keys are not coordinates. An argument that needs other columns reads the file again, by the same code as
-    the first time; a file that has changed since is an error.
+    For other columns, and for keys, it reads the file again; a file that has changed since is an error.
     """
 
     __slots__ = ("_file", "_keys", "_seals", "texts")
@@ -157,7 +153,7 @@ class Table(Records):
     def __init__(self, file: File) -> None:
         (found, self._keys, self.texts), self._seals = _opened(file)
         super().__init__(found._source)
-        self._bounds, self._file = found.bounds, file
+        self.bounds, self._file = found.bounds, file
 
     def select(self, schema: Schema, keys: Sequence[str] = ()) -> "Table":
         """Choose coordinates from those of this table, and columns of keys from the file. PRIVATE."""

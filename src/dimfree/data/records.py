@@ -1,7 +1,4 @@
-"""Records: a table from any source, read-only, one row per person.
-
-No error, repr or pickle shows a value of the table or its number of rows.
-"""
+"""Records: a table from any source, one row per person. No error, repr or pickle shows a value or how many rows."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn, TypeVar
@@ -36,49 +33,22 @@ class Records:
     A row with a non-finite entry is invalid: `blocks` masks it and returns zeros for it.
     """
 
-    __slots__ = ("_bounds", "_copy", "_known_valid", "_place", "_source")
+    __slots__ = (
+        "_copy", "_place", "_source", "are_at_hand", "bounds", "columns", "count", "dimension", "is_sparse",
+        "known_valid", "streams",
+    )  # fmt: skip
 
     def __init__(self, source: Any, columns: tuple[str, ...] | None = None, place: Place | None = None) -> None:
         """`source`: a Source, or numbers in memory, whose columns have these names."""
-        self._source: Source = source if isinstance(source, Source) else InMemory(source, columns)
-        self._place = place
-        self._copy: DeviceRows | None = self._source.table if self._is_on_device else None
-        self._known_valid = False
-        self._bounds: Bounds | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...] | None:
-        return self._source.columns
-
-    @property
-    def bounds(self) -> Bounds | None:
-        """The public bounds to which entries were clipped as they were read, if any; a release states them."""
-        return self._bounds
-
-    @property
-    def dimension(self) -> int:
-        return self._source.shape[1]
-
-    @property
-    def count(self) -> int:
-        """How many rows. PRIVATE under add/remove: never store, print or raise it."""
-        return self._source.shape[0]
-
-    @property
-    def streams(self) -> bool:
-        """Whether every pass reads the table again from its source, because it may not fit into memory."""
-        return self._source.table is None
-
-    @property
-    def are_at_hand(self) -> bool:
-        """Whether a block of rows is a part of the table itself, an array of 64-bit floats: none is made for a pass."""
-        table = self._source.table
-        return isinstance(table, np.ndarray) and table.dtype == np.float64 and table.flags.c_contiguous
-
-    @property
-    def known_valid(self) -> bool:
-        """Whether this run has seen that every row is valid, of a table that cannot change: no pass need look again."""
-        return self._known_valid
+        self._source = own = source if isinstance(source, Source) else InMemory(source, columns)
+        self.count, self.dimension = own.shape  # the number of rows is PRIVATE under add/remove
+        self.columns, self.is_sparse = own.columns, own.is_sparse
+        self.bounds: Bounds | None = None  # public, to which entries were clipped as they were read; a release has them
+        self.known_valid = False  # this run has seen that every row is valid, of a table that cannot change
+        self.streams = own.table is None  # every pass reads the table again, because it may not fit into memory
+        is_array = isinstance(own.table, np.ndarray)  # at hand: no block of rows has to be made for a pass
+        self.are_at_hand = is_array and own.table.dtype == np.float64 and bool(own.table.flags.c_contiguous)
+        self._place, self._copy = place, own.table if isinstance(own.table, DeviceRows) else None
 
     @property
     def place(self) -> Place | None:
@@ -86,17 +56,9 @@ class Records:
         return None if self.is_sparse else self._place
 
     @property
-    def is_sparse(self) -> bool:
-        return self._source.is_sparse
-
-    @property
     def stored(self) -> int:
         """How many entries a sparse table stores. PRIVATE: never store, print or raise it."""
         return int(self._source.indptr[-1])
-
-    @property
-    def _is_on_device(self) -> bool:
-        return isinstance(self._source.table, DeviceRows)
 
     def on(self, place: Place | None) -> "Records":
         """The same table, processed on this device."""
@@ -104,14 +66,13 @@ class Records:
 
     def where_it_lies(self) -> "Records":
         """A tensor on a GPU is worked on there, whatever else is."""
-        return self.on(lies_at(self._source.table)) if self._is_on_device else self
+        table = self._source.table
+        return self.on(lies_at(table)) if isinstance(table, DeviceRows) else self
 
     def within(self, bounds: Bounds | None) -> "Records":
         """The same table, made of entries that were clipped to these public bounds; None: to none."""
-        if bounds is None:
-            return self
         records = self._like(self._source, self._place)
-        records._bounds = bounds
+        records.bounds = bounds or self.bounds
         return records
 
     def clipped(self, bounds: Bounds) -> "Records":
@@ -121,10 +82,9 @@ class Records:
             return self
         if self.is_sparse:
             limits.require_zero()
-        both = (self._bounds or Bounds()).within(bounds)
-        all_limits = both.limits(self.columns, self.dimension) or limits
-        records = self._like(self._source.clipped(all_limits), self._place)
-        return records.within(both.among(self.columns or list(map(str, range(self.dimension)))))
+        both = (self.bounds or Bounds()).within(bounds)
+        source = self._source.clipped(both.limits(self.columns, self.dimension) or limits)
+        return self._like(source, self._place).within(both.among(self.columns or list(map(str, range(self.dimension)))))
 
     def chosen(self, rows: Mask) -> "Records":
         """Some of the rows, as a table of its own. Which ones is for the caller to keep private."""
@@ -133,7 +93,7 @@ class Records:
     def _like(self, source: Any, place: Place | None) -> "Records":
         """All or some of the rows, known to be valid if they are."""
         records = Records(source, self.columns, place)
-        records._known_valid, records._bounds = self._known_valid, self._bounds
+        records.known_valid, records.bounds = self.known_valid, self.bounds
         return records
 
     @during("drawing a sample")
@@ -143,7 +103,7 @@ class Records:
         Dense ones lie in a table with space for `capacity` rows, a public number, and for more only if there are more.
         """
         source = self._source
-        if self.is_sparse or self._is_on_device:
+        if self.is_sparse or isinstance(source.table, DeviceRows):
             return self._like(source.chosen(rows), self._place)
         parts: Iterable[tuple[Any, Mask]] = ((source.table, rows),)
         if self.streams:
@@ -184,10 +144,7 @@ class Records:
             yield rows if valid.all() else rows.with_values(np.where(rows.spread(valid), rows.values, 0.0)), valid
 
     def placed_blocks(self, place: Place, rows: int) -> Iterator[DeviceRows]:
-        """Consecutive blocks of `rows` rows or more on the device, invalid rows included.
-
-        An array that fits is copied once, other tables on every pass.
-        """
+        """Consecutive blocks of `rows` rows or more on the device; an array that fits is copied once."""
         source = self._source
         if self._copy is None and isinstance(source.table, np.ndarray) and place.has_room(source.table):
             self._copy = place.table(source.table)
@@ -198,10 +155,7 @@ class Records:
             heard(read, self.count)
 
     def as_it_is(self, sampled: Mask | None) -> tuple[NDArray[np.float64], NDArray[np.intp]] | None:
-        """A table that passes need not read or convert, and which of its rows are valid and sampled; None: it is none.
-
-        Which ones is for the caller to keep private.
-        """
+        """A table that needs no reading or converting, and which rows are valid and sampled (PRIVATE); else None."""
         if not self.are_at_hand or self.place is not None:
             return None
         every = np.concatenate([np.ones(0, dtype=np.bool_), *(valid for _, valid in self.looked_at())])
@@ -248,7 +202,7 @@ def open_records(X: object, *, on_missing: str = "raise") -> Records:
 @during("checking the rows")
 def require_valid(records: Records, on_missing: str) -> None:
     """Under the rule "raise", an error if any row is invalid; it names the rule, never a row or a value."""
-    records._known_valid = False
+    records.known_valid = False
     if on_missing != "raise":
         return
     if not all(records.mapped(_all_finite, max(1, _LOOK_ENTRIES // records.dimension), None, cores(), all)):
@@ -257,7 +211,7 @@ def require_valid(records: Records, on_missing: str) -> None:
             "forbids it: clean the table, pass on_missing='column' (--on-missing column) to average each column over "
             "the rows that have it, or on_missing='drop' to give such rows no weight."
         )
-    records._known_valid = records._source.is_sealed
+    records.known_valid = records._source.is_sealed
 
 
 def as_records(
@@ -279,10 +233,7 @@ def as_records(
 
 
 def plain_table(X: object, on_missing: str = "raise") -> Any:
-    """The numbers of a table as they are, non-finite ones included: a dense array, or CSR.
-
-    For transformers, whose output goes back to the owner of the records. An error still states the schema only.
-    """
+    """The numbers of a table, dense or CSR: for transformers, whose output goes back to the owner of the records."""
     return as_records(X, on_missing=on_missing)._source.whole()
 
 

@@ -1,19 +1,15 @@
 """Tasks sent to the active Dask scheduler, results in order, with a limit on waiting and one sentence for a loss.
 
-The scheduler is threads, processes, or a cluster when a distributed Client is active. A task lost with its worker is
-computed again by another; tasks draw no random numbers, so the result is the same. Messages of the scheduler or of a
-worker may quote records: only the kind of the error is reported.
+A task lost with its worker is computed again; tasks draw no random numbers. Messages of a scheduler may quote records:
+only the kind of an error is reported.
 """
 
 import asyncio
-import ctypes
-import os
 import time
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from functools import cache
 from pkgutil import resolve_name
 from typing import Any, TypeAlias
 
@@ -40,10 +36,6 @@ _GRAPH = (
 )
 _NOBODY = "The scheduler has had no workers for {seconds:g} seconds, or is gone: start some and try again. {nothing}"
 _NOTHING = "Nothing was released."
-TRIMMED = "MALLOC_TRIM_THRESHOLD_"  # Dask's nanny sets it, so that idle workers look small
-_TRIM, _MMAP = -1, -3  # glibc's M_TRIM_THRESHOLD and M_MMAP_THRESHOLD
-_KEPT = 2**25  # bytes; glibc takes no more for the second
-_USUAL = 2**17  # glibc's own threshold for either
 _VERSION = "dimfree:__version__"
 _checked: "weakref.WeakKeyDictionary[Client, set[str]]" = weakref.WeakKeyDictionary()  # workers with our version
 
@@ -77,10 +69,8 @@ def connected(address: str) -> Iterator[int]:
         from distributed import Client
     except ImportError:
         raise InvalidParameter(f"scheduler needs distributed: install it with {install_command('dask')}.") from None
-    nobody = (
-        f"No scheduler answers at {address!r}: expected the address of a running dask scheduler, such as "
-        f"tcp://host:8786. {_NOTHING}"
-    )
+    need = "expected the address of a running dask scheduler, such as tcp://host:8786"
+    nobody = f"No scheduler answers at {address!r}: {need}. {_NOTHING}"
     with boundary(lambda _: LostWorkers(nobody)):
         # not as dask's default: it would stay that if connecting fails or closing takes long
         client = Client(address, timeout=PATIENCE / 3, name="dimfree", set_as_default=False)
@@ -107,10 +97,7 @@ def threads_of(client: Client) -> dict[str, int]:
 
 
 def check_workers(client: Client | None) -> None:
-    """Every worker has the dimfree of this process, or an error names one that does not; each is asked once.
-
-    They are asked by a function that needs no dimfree itself.
-    """
+    """Require of every worker the dimfree of this process; each is asked once, by a function that needs none."""
     if client is None:
         return
     same, own = _checked.setdefault(client, set()), resolve_name(_VERSION)
@@ -205,32 +192,3 @@ def _gathered(client: Client, futures: list[Any], sizes: Sequence[int]) -> list[
         results.cancel()
     heard(total, total)
     return results.result()
-
-
-@contextmanager
-def freed_memory_kept() -> Iterator[bool]:
-    """Freed arrays stay with the process inside this block; False if that is not possible.
-
-    Else every array of a pass would be returned to the system and allocated again, which doubles the time. On systems
-    other than Linux with glibc nothing is done.
-    """
-    limit, mallopt = os.environ.get(TRIMMED), _mallopt()
-    if limit is None or mallopt is None:
-        yield limit is None
-        return
-    kept = bool(mallopt(_TRIM, _KEPT)) and bool(mallopt(_MMAP, _KEPT))
-    try:
-        yield kept
-    finally:
-        mallopt(_TRIM, min(int(limit), _KEPT) if limit.isascii() and limit.isdigit() else _USUAL)
-        mallopt(_MMAP, _USUAL)
-
-
-@cache
-def _mallopt() -> Any:
-    """glibc's function, or None in a process without one."""
-    try:
-        library = ctypes.CDLL(None)
-        return library.mallopt if hasattr(library, "gnu_get_libc_version") else None
-    except (OSError, TypeError, AttributeError):
-        return None

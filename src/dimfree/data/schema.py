@@ -1,7 +1,4 @@
-"""`Schema`: which columns of a table are coordinates and which are keys, their bounds, and how text is written.
-
-All of it is public: stated by the caller before a record is read, never computed from records.
-"""
+"""`Schema`: coordinates and keys of a table, bounds, and how text is written. Public, never computed from records."""
 
 import codecs
 import json
@@ -34,11 +31,9 @@ _NO_DELIMITERS = frozenset("\"'\r\n\0+-._0123456789")
 
 @dataclass(frozen=True)
 class Bounds:
-    """Public: the lowest and the highest number that an entry of a column counts as.
+    """Public: the lowest and the highest number that an entry of a column counts as, each entry separately.
 
-    By the column's name; a table without names takes places, counted from 0. A number and its text are one name, since
-    labels of a frame may be numbers and a command line has text alone. Each entry is clipped separately, by public
-    numbers: no other record is touched and no charge changes (proofs/README.md).
+    By the column's name, a number and its text being one name; a table without names takes places, counted from 0.
     """
 
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -106,10 +101,7 @@ class Limits:
     high: NDArray[np.float64]
 
     def clip(self, rows: Any) -> Any:
-        """Return a float64 copy of rows of any kind, each entry beyond a bound at the bound, by that entry alone.
-
-        An entry that is missing or not finite stays unchanged.
-        """
+        """A float64 copy of rows of any kind, each finite entry beyond a bound at the bound, by that entry alone."""
         if sparse.issparse(rows):
             low, high = np.full(rows.shape[1], -np.inf), np.full(rows.shape[1], np.inf)
             low[self.places], high[self.places] = self.low, self.high
@@ -238,11 +230,7 @@ class Schema:
         return {"columns": kept, "exclude": None}
 
     def identifiers(self, names: Sequence[str] | None, texts: Sequence[str] = ()) -> list[str]:
-        """Return the coordinates that look like identifiers and were not asked for by name. Public.
-
-        By schema alone: those with such a name, and those that a file with declared types stores as text. Whether
-        numbers are whole does not count: one missing entry may have made fractions of them.
-        """
+        """Coordinates nobody asked for that look like identifiers: by name, or stored as text in a typed file."""
         listed, text = set(self.columns or ()), set(texts)
         return [name for name in names or () if name not in listed and (name in text or is_identifier(name))]
 

@@ -1,12 +1,12 @@
 """What may be a table in memory: arrays, lists, frames, sparse matrices, tensors, Dask collections, queries.
 
-A query is a polars LazyFrame, a DuckDB relation, or anything else that offers Arrow's C stream interface. Types are
-recognised by the names of their classes, so that no library is imported only for the check. Errors state columns and
-types, never a value or the number of rows.
+Types are recognised by the names of their classes, so that no library is imported only for the check. Errors state
+columns and types, never a value or the number of rows.
 """
 
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from dimfree._validate.column_names import check_names
 from dimfree.data import sparse
 from dimfree.data.boundary import boundary
 from dimfree.data.columns import refuse_types
-from dimfree.data.entries import are_numbers, floats_of
+from dimfree.data.entries import floats_of
 from dimfree.data.frames import LIBRARIES, PANDAS, check_labels, from_frame
 from dimfree.data.gpu.device import from_tensor
 from dimfree.data.gpu.rows import DeviceRows
@@ -148,14 +148,16 @@ def source_of(X: Any, lenient: bool = False) -> Source:
     return InMemory(from_sparse(X) if sparse.issparse(X) else _from_array(X, lenient))
 
 
-def _from_array(X: Any, lenient: bool = False) -> NDArray[Any]:
+def _from_array(X: Any, lenient: bool = False) -> Any:
+    if isinstance(X, DeviceRows):
+        return X
     array = _array_of(X, lenient)
     _check_rank(array.ndim)
     if lenient:
         by_entry = array.dtype.kind in _UNDECLARED
     else:  # without rows, or of a list with missing entries or too large numbers, nobody has declared the type
-        undeclared = len(array) == 0 or (not isinstance(X, np.ndarray) and are_numbers(array.flat))
-        by_entry = array.dtype.kind == "O" and undeclared
+        by_entry = array.dtype.kind == "O" and (len(array) == 0 or not isinstance(X, np.ndarray))
+        by_entry = by_entry and all(entry is None or isinstance(entry, Real) for entry in array.flat)
     if by_entry:
         array = floats_of(array.flat).reshape(array.shape)
     _check_dtype(array.dtype)
@@ -227,14 +229,9 @@ def _from_dask_frame(X: Any) -> Source:
     return of_frame(X, names)
 
 
-def _from_tensor(X: Any) -> Source:
-    table = from_tensor(X)
-    return InMemory(table if isinstance(table, DeviceRows) else _from_array(table))
-
-
 _FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"), ("pyarrow", "RecordBatch")}
 _OTHERS: dict[tuple[str, str], Callable[[Any], Source]] = {
-    ("torch", "Tensor"): _from_tensor,
+    ("torch", "Tensor"): lambda X: InMemory(_from_array(from_tensor(X))),
     ("anndata", "AnnData"): _from_anndata,
     ("dask", "Array"): _from_dask_array,
     ("dask", "DataFrame"): _from_dask_frame,

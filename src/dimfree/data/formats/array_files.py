@@ -46,10 +46,7 @@ class NpyStream(FileStream):
         self._among: Mask | None = None  # None: all rows
 
     def chosen(self, rows: Mask) -> "NpyStream":
-        """The chosen rows; where they are few, the others are not read.
-
-        Which parts of the file are read follows from `rows`, which the caller keeps private, and never from the values.
-        """
+        """The chosen rows; if they are few, the others are not read: by `rows`, which the caller keeps private."""
         some = copy(self)
         some._among, some.shape = np.zeros(self._height, dtype=np.bool_), (int(rows.sum()), self.shape[1])
         some._among[slice(None) if self._among is None else self._among] = rows
@@ -194,8 +191,7 @@ def rows_at_once(row_bytes: int, tall: int) -> int:
 class ZarrStream(ChunkedStream):
     """Private: the rows of a zarr array.
 
-    Entries of a chunk that is not stored are the fill value that the metadata declare: a writer leaves out a chunk when
-    all its numbers are this value, so that one record can decide whether it is stored. A lost chunk looks the same.
+    A chunk that is not stored holds the declared fill value, since a writer leaves out a chunk with nothing else in it.
     """
 
     def __init__(self, file: File) -> None:

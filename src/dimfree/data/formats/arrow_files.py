@@ -1,8 +1,7 @@
 """Arrow's files: .parquet, one or many, by row groups; .arrow, and .feather of version 2, by batches.
 
-A large part of a wide table is read some columns at a time (`Layout.slabs`). Columns that are not asked for are not
-read. The parts of a folder, or those that a pattern such as 2024-*.parquet fits, are one table in the order of their
-names, sealed together: a part that is changed, added or taken away during a release is an error.
+A large part of a wide table is read some columns at a time (`Layout.slabs`). Parts are one table in the order of their
+names: a part that is changed, added or taken away during a release is an error.
 """
 
 from collections.abc import Iterator, Sequence

@@ -29,7 +29,9 @@ class Layout:
     names: tuple[str, ...] | None
     dimension: int
     dtype: np.dtype[Any]  # float32 where nothing else is stored, else float64
+    texts: tuple[str, ...]  # coordinates that are stored as text, whose entries are judged one by one
     leaf_ends: NDArray[np.int64]  # how many columns Parquet counts before each one: a nested column is several
+    lists: bool
 
     @classmethod
     def of(cls, schema: Arrow, how: Schema) -> "Layout":
@@ -40,29 +42,20 @@ class Layout:
         lists = any(pyarrow.types.is_fixed_size_list(types[place]) for place in places)
         if not lists:  # whose column has a name that nobody sees
             check_labels(schema.names, types, ARROW, apart=apart)
-        check_arrow_types(chosen, [field.name for field in chosen if is_arrow_text(field.type)])
+        texts = tuple(field.name for field in chosen if is_arrow_text(field.type))
+        check_arrow_types(chosen, texts)
         dimension = int(arrow_floats(_with_numbers(chosen.empty_table())).shape[1])
         if not dimension:
             raise InvalidFile("it has no columns of numbers, expected one for every coordinate.")
         stored = {_stored(types[place]) for place in places}
         dtype = np.dtype(np.float32 if stored == {np.float32} else np.float64)
         ends = np.cumsum([0, *map(_leaf_count, types)])
-        return cls(schema, places, None if lists else tuple(chosen.names), dimension, dtype, ends)
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The coordinates that are stored as text, whose entries are judged one by one."""
-        names, types = self.schema.names, self.schema.types  # each time it is asked Arrow lists all columns
-        return tuple(names[place] for place in self.places if is_arrow_text(types[place]))
+        return cls(schema, places, None if lists else tuple(chosen.names), dimension, dtype, texts, ends, lists)
 
     def leaves(self, places: list[int]) -> list[int]:
         """The same columns as Parquet counts them."""
         ends = self.leaf_ends
         return [leaf for place in places for leaf in range(int(ends[place]), int(ends[place + 1]))]
-
-    @property
-    def lists(self) -> bool:
-        return self.names is None
 
     def require(self, schema: Arrow) -> None:
         if not schema.equals(self.schema):
@@ -105,10 +98,7 @@ def _stored(type_: Arrow) -> type:
 
 
 def _with_numbers(part: Arrow, texts: Sequence[str] = ()) -> Arrow:
-    """Columns of text as the numbers in it, as a .csv would be read; text that is not a number is an error.
-
-    It names all columns of this part that hold such text, and those among `texts` of which this is not known.
-    """
+    """Columns of text as numbers; an error names all that hold other text, and `texts` of which it is not known."""
     wrong: list[str] = []
     right: list[str] = []
     for at, column in enumerate(part.schema):

@@ -1,7 +1,7 @@
 """Files without declared types: .jsonl, .xlsx and .csv (`delimited`). A record is a function of its own cells.
 
-The first pass judges every line, so that nothing is spent on a file with a bad one. A small table is kept by it; a
-large one is read again on every later pass. No type is inferred: text becomes numbers by the parser of `entries`.
+The first pass judges every line, so that no budget is charged for a file with a bad one, and keeps a small table. No
+type is inferred: text becomes numbers by the parser of `entries`.
 """
 
 import json
@@ -93,10 +93,7 @@ class Head(NamedTuple):
 
 
 def not_a_number(columns: Sequence[str | int], decimal: str | None = None) -> str:
-    """Return the words for columns with a cell that is not a number: the same for every such cell.
-
-    `decimal` is the sign that was tried; None where a file cannot choose it.
-    """
+    """The words for columns with a cell that is not a number; `decimal` is the sign that was tried."""
     other = {".": ",", ",": "."}.get(decimal or "")
     which = f"columns {joined(columns)} hold" if len(columns) > 1 else f"column {columns[0]!r} holds"
     parts = [f"{which} something that is not a number, expected numbers such as 12{decimal or '.'}5."]
@@ -108,10 +105,10 @@ def not_a_number(columns: Sequence[str | int], decimal: str | None = None) -> st
 
 
 def header(cells: Cells, schema: Schema) -> tuple[str, ...] | None:
-    """Return the names in the first line, or None when it is a record.
+    """Return the names in the first line, or None if it is a record.
 
-    A mixture is refused: taken as names, the numbers of a record would be published with the mean. Where the caller
-    lists the columns and all of them stand there, the line is one of names, and no other name is published.
+    A mixture is refused: taken as names, numbers of a record would be published. If the caller lists columns that all
+    stand there, the line is one of names, and no other name is published.
     """
     names = tuple(cell.strip() for cell in cells)
     if schema.columns is not None and set(schema.columns) <= set(names):
@@ -170,12 +167,10 @@ class CellStream(FileStream):
 
 
 class JsonlStream(CellStream):
-    """Private: the rows of a .jsonl: one JSON object per line; its names are the columns.
+    """Private: the rows of a .jsonl: one JSON object per line; a blank line is a record without names.
 
-    Nothing declares the names: they are those of the first line, and each line must have the same ones in the same
-    order, which is that of the released mean: no record may decide it.
-    Where the caller lists the columns, other names are ignored and one that a line lacks is a missing entry, in one
-    line as in all of them: no record decides what the columns are. Every line is a record; a blank one has no names.
+    Each line must have the names of the first one in the same order. If the caller lists the columns, other names are
+    ignored and one that a line lacks is a missing entry. Either way no record decides what the columns are.
     """
 
     def __init__(self, file: File) -> None:
@@ -234,10 +229,7 @@ def _object(line: str) -> dict[str, Any]:
 
 
 class XlsxStream(CellStream):
-    """Private: the rows of the first sheet; formulas count with the values that were saved with them.
-
-    Every row down to the last one that the sheet stores is a record, an empty one too.
-    """
+    """Private: all stored rows of the first sheet, empty ones too; formulas count with the values saved with them."""
 
     def _pieces(self) -> Iterator[Part]:
         require("openpyxl", ".xlsx", "excel")

@@ -32,9 +32,9 @@ _BROKEN = (
 class CsvStream(CellStream):
     """Private: the rows of a .csv or .tsv, below a line of names or without one.
 
-    Each line is split separately: quotes that it leaves open are an error, so that no cell reaches into the next line,
-    which is another record. Blank lines before a line of names are skipped; every other blank line is a record without
-    entries. Arrow splits a part of the file without quotes, to the same cells.
+    Each line is split separately: quotes that it leaves open are an error, so that no cell reaches into the next
+    record. Blank lines above a line of names are skipped; every other one is a record without entries. Arrow splits a
+    part of the file without quotes, to the same cells.
     """
 
     def _pieces(self) -> Iterator[Part]:
@@ -101,25 +101,12 @@ def _split(line: str, delimiter: str) -> list[str]:
     if "\r" in line:
         raise InvalidFile(_BROKEN)
     if len(line) > csv.field_size_limit():
-        return _split_long(line, delimiter)
+        csv.field_size_limit(len(line))  # the length of a note is no error
     reader = csv.reader((line, ""), delimiter=delimiter)
     cells = next(reader)
     if reader.line_num > 1:  # it went on to look for a closing quote
         raise InvalidFile(_BROKEN)
     return cells
-
-
-def _split_long(line: str, delimiter: str) -> list[str]:
-    """The same cells where Python's csv module could find one too long: the length of a note is no error."""
-    more = f"([^{re.escape(delimiter)}]*+)"
-    cell = re.compile(f'"((?:[^"]++|"")*+)"{more}|(?!"){more}')
-    cells, at = list[str](), 0
-    while found := cell.match(line, at):
-        cells.append(found[3] if found[1] is None else found[1].replace('""', '"') + found[2])
-        at = found.end() + 1
-        if at > len(line):
-            return cells
-    raise InvalidFile(_BROKEN)  # a quote that is not closed
 
 
 def _by_arrow(body: str, head: Head, delimiter: str) -> Part | None:

@@ -1,7 +1,4 @@
-"""What every file that is read block by block has in common: it must not change, and damage is one sentence.
-
-A parser's own message may quote records, so only the kind of the error is reported.
-"""
+"""What every file that is read block by block has in common: it must not change, and damage is one sentence."""
 
 import gzip
 import os
@@ -28,10 +25,7 @@ Block = TypeVar("Block")
 
 
 class Held:
-    """Private: the content of a file in memory (standard input, an address), with the methods of a path that are used.
-
-    Nothing of it is written to a disk.
-    """
+    """Private: the content of a file in memory (standard input, an address), with the methods of a path in use."""
 
     def __init__(self, name: str, ending: str, content: bytes) -> None:
         self._name, self.suffix, self.content = name, ending, content
@@ -62,10 +56,7 @@ class File:
 
 @contextmanager
 def reading(path: FilePath, ending: str = "") -> Iterator[None]:
-    """A boundary in which every error with the file becomes one sentence that names the path.
-
-    `ending` is the format that was asked for, where it is not that of the path.
-    """
+    """A boundary in which every error becomes one sentence; `ending` is a format that is not that of the path."""
     with boundary(partial(_damaged, path, ending)):
         try:
             yield
@@ -112,10 +103,10 @@ def content(path: FilePath, ending: str) -> Iterator[tuple[BinaryIO, Callable[[]
 def require(package: str, ending: str, extra: str) -> None:
     """An error that names the extra if an optional package is missing."""
     try:
-        found = find_spec(package) is not None
+        is_there = find_spec(package) is not None
     except ValueError:  # a module without a spec
-        found = False
-    if not found:
+        is_there = False
+    if not is_there:
         raise InvalidFile(f"{ending} needs {package}: install it with {install_command(extra)}.")
 
 

@@ -1,7 +1,4 @@
-"""Where rows are processed: the main memory, or a GPU named as in PyTorch. It changes the speed, never a bit.
-
-PyTorch comes with the extra `gpu` and is imported when a device is requested.
-"""
+"""Where rows are processed: in the main memory, or on a GPU named as in PyTorch. It changes the speed, never a bit."""
 
 import os
 from collections.abc import Iterator
@@ -100,17 +97,13 @@ def from_tensor(X: Tensor) -> NDArray[Any] | DeviceRows:
     if tensor.device.type not in ("cpu", "cuda"):
         raise InvalidRecords(f"A tensor on {tensor.device.type!r} cannot be read: pass X.cpu().")
     if tensor.device.type == "cuda":
-        return _checked(tensor)
+        if tensor.ndim != 2:
+            raise InvalidRecords(f"Expected a table with 2 dimensions, got {tensor.ndim}: one row per person.")
+        if tensor.is_complex():
+            raise InvalidRecords("Expected real numbers, got complex entries.")
+        return DeviceRows(tensor)
     small = tensor.is_floating_point() and tensor.element_size() <= 2  # bfloat16 and smaller: NumPy has no such floats
     return np.asarray((tensor.to(torch.float32) if small else tensor).numpy(force=True))
-
-
-def _checked(tensor: Tensor) -> DeviceRows:
-    if tensor.ndim != 2:
-        raise InvalidRecords(f"Expected a table with 2 dimensions, got {tensor.ndim}: one row per person.")
-    if tensor.is_complex():
-        raise InvalidRecords("Expected real numbers, got complex entries.")
-    return DeviceRows(tensor)
 
 
 @contextmanager

@@ -36,8 +36,7 @@ def beside(values: Any, public: NDArray[Any]) -> Any:
 
 
 def rooted(values: Any) -> Any:
-    """Overwrites numbers by their square roots, correctly rounded: in the machine's memory by NumPy, as PyTorch's own
-    roots there are those of a library that is a bit off."""
+    """Overwrite numbers by their correctly rounded roots: in the main memory by NumPy, as PyTorch's are a bit off."""
     if isinstance(values, np.ndarray) or values.device.type == "cpu":
         array = values if isinstance(values, np.ndarray) else values.numpy()
         np.sqrt(array, out=array)
@@ -95,10 +94,7 @@ class DeviceRows:
         return DeviceRows((self.tensor / beside(self.tensor, units)).clamp_(-most, most))
 
     def to_steps(self, step: float, edge: float) -> "DeviceRows":
-        """Whole numbers of steps, held within ±edge; no number becomes zero.
-
-        By a tensor: PyTorch would divide by a plain number as by its reciprocal, which is not the same.
-        """
+        """Whole steps within ±edge, NaN as 0; by a tensor, since PyTorch multiplies by the inverse of a number."""
         torch = namespace(self.tensor)
         steps = self.tensor / beside(self.tensor, np.array([step], dtype=np.float64))
         steps = steps.round_().clamp_(-edge, edge)
@@ -157,23 +153,15 @@ def _steps_and_squares(steps: Tensor, cap: int) -> tuple[Tensor, Tensor]:
     wild = (~(squared <= float(cap) ** 2)).nonzero()[:, 0]
     if len(wild):
         held = steps[wild].nan_to_num_(nan=0.0, posinf=cap, neginf=-cap).clamp_(-cap, cap)
-        steps[wild], squared[wild] = held, _exact_squares(held, cap)
+        torch, half = namespace(held), cap.bit_length() - 1  # in halves that cannot overflow, rounded where they meet
+        whole = held.to(torch.int64).square_()
+        high, low = (whole >> half).sum(1), (whole & (2**half - 1)).sum(1)
+        steps[wild], squared[wild] = held, high.to(torch.float64) * 2.0**half + low.to(torch.float64)
     return steps, squared
 
 
-def _exact_squares(held: Tensor, cap: int) -> Tensor:
-    """In halves that cannot overflow; rounded once, where the halves meet."""
-    torch, half = namespace(held), cap.bit_length() - 1
-    whole = held.to(torch.int64).square_()
-    high, low = (whole >> half).sum(1), (whole & (2**half - 1)).sum(1)
-    return high.to(torch.float64) * 2.0**half + low.to(torch.float64)
-
-
 def _shortened(steps: Tensor, squared: Tensor, inner: int, ball: int) -> Tensor:
-    """Rows outside the ball, or beyond `inner`, are shortened by the factor of `clip`.
-
-    A row within the ball is times one, and whole already; a row within `inner` is times zero.
-    """
+    """Shorten rows outside the ball or beyond `inner` by the factor of `clip`; others are times one or times zero."""
     torch = namespace(steps)
     outside = squared > float(inner or ball) ** 2
     if not inner and not outside.any():

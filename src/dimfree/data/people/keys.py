@@ -152,10 +152,7 @@ class Coded(NamedTuple):
 
 
 def open_keys(values: Any, column: str | None = None, on_missing: str = "drop") -> Keys:
-    """Keys of a list, array or column: whole numbers, text, dates or anything hashable.
-
-    Under "raise" a column that mixes kinds is an error; otherwise no error depends on an entry.
-    """
+    """Keys of a list, array or column. Under "raise" mixed kinds are an error; else no error depends on an entry."""
     what = "column of keys" if column is None else f"column {column!r}"
     return Keys(coded(values, what, on_missing).numbers, column)
 
@@ -163,8 +160,7 @@ def open_keys(values: Any, column: str | None = None, on_missing: str = "drop") 
 def coded(values: Any, what: str, on_missing: str) -> Coded:
     """The form of every entry.
 
-    One gap turns a NumPy array of whole numbers into floats. So whole numbers from 2**53 on are missing keys in arrays
-    of both types, unless such a gap is an error anyway.
+    One gap makes floats of whole numbers: from 2**53 on they are missing keys, unless such a gap is an error anyway.
     """
     with boundary(lambda _: InvalidParameter(f"Expected {what} to be a list or an array. {ONE_KEY_EACH}")):
         plain = plain_values(values, what)
@@ -248,11 +244,7 @@ def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
 
 
 def check_same_index(X: Any, values: object, parameter: str) -> None:
-    """Require of a pandas Series with a table that has row labels the same ones; position alone matches nothing.
-
-    Whether two objects of the caller have the same index is about how they were made, like their lengths. A table
-    without row labels has positions only, whatever the index of the Series.
-    """
+    """Require of a Series with a table that has row labels the same ones: a matter of how both were made."""
     labels: Any = getattr(X, {"pandas": "index", "anndata": "obs_names"}.get(package_of(X), ""), None)
     if labels is None or package_of(values) != "pandas" or not hasattr(values, "index"):
         return

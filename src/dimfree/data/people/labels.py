@@ -1,7 +1,4 @@
-"""Labels: which group each row belongs to. A record is in one group at most; how many are in each is private.
-
-The names of the groups are public, or private until they are released (M4).
-"""
+"""Labels: the group of each row. A record is in one group at most; how many are in each is private (M4)."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -51,26 +48,23 @@ def check_group_keys(keys: object) -> tuple[Key, ...]:
     return names
 
 
-def split_groups(X: Any, groups: object, keys: tuple[Key, ...], on_missing: str = "drop") -> tuple[Any, Integers]:
-    """X without the column that `groups` names, and each row's place in `keys`, NOBODY where its entry is not there."""
-    table, values, what = _column(X, groups)
-    return table, labelled(values, keys, on_missing, what)
+def split_groups(
+    X: Any, groups: object, keys: tuple[Key, ...] | None, on_missing: str = "drop"
+) -> tuple[Any, Integers, tuple[Key, ...]]:
+    """X without the column that `groups` names, each row's place in `keys` or NOBODY, and the keys.
 
-
-def split_unlisted(X: Any, groups: object, on_missing: str) -> tuple[Any, Integers, tuple[Key, ...]]:
-    """The same without a list of names: also all keys that occur. PRIVATE: which they are and how many."""
-    table, values, what = _column(X, groups)
+    Without a list of them, all keys that occur. PRIVATE: which they are and how many.
+    """
+    table, values, what = X, groups, "column of groups"
+    if isinstance(groups, str):
+        (table, values), what = take_column(X, groups, "groups"), f"column {groups!r}"
+    else:
+        check_same_index(X, groups, "groups")
+    if keys is not None:
+        return table, labelled(values, keys, on_missing, what), keys
     found = coded(values, what, on_missing)
     keys = tuple(form for form in found.forms if isinstance(form, str | int) and _is_name(form))
     return table, _placed(found, {key: place for place, key in enumerate(keys)}), keys
-
-
-def _column(X: Any, groups: object) -> tuple[Any, Any, str]:
-    """X without the column that `groups` names, the entries, and how errors name them."""
-    if isinstance(groups, str):
-        return *take_column(X, groups, "groups"), f"column {groups!r}"
-    check_same_index(X, groups, "groups")
-    return X, groups, "column of groups"
 
 
 def _is_name(form: Key) -> bool:
@@ -115,10 +109,7 @@ def members(rows: Records, labels: Integers) -> tuple[Records, Integers]:
 def person_members(
     rows: Records, labels: Integers, keys: Keys, most_rows: int | None, on_missing: str
 ) -> tuple[Records, Integers]:
-    """The records of persons who are in some group, and which: that of their first row in any (G1).
-
-    Their rows in other groups are left out, so that one person is in one group: a function of their own rows (U1).
-    """
+    """The records of persons in some group, and which: that of their first row in any, without other rows (G1, U1)."""
     _check_length(rows, labels)
     if len(keys.persons) != rows.count:
         raise InvalidParameter("Expected unit with as many keys as X has rows.")
