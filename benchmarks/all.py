@@ -39,13 +39,9 @@ BENCHES: dict[str, Bench] = {
     for bench in (
         Bench("ordinary", 8.0, ("--draws", "20")),
         Bench("field", 4.0, ("--trials", "12")),
-        Bench("few", 3.0),
         Bench("coverage", 1.5, ("--draws", "60")),
-        Bench("planned", 1.5, ("--draws", "20")),
-        Bench("unknown", 3.0, ("--draws", "8")),
-        Bench("known", 3.0, ("--draws", "8")),
         Bench("figures", 2.0, ("--only", "d,b")),
-        Bench("real", 2.0, needs_data=True),
+        Bench("census", 2.0, needs_data=True),
     )
 }
 

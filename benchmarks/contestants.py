@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from benchmarks.peers.karwa_vadhan import karwa_vadhan
 from benchmarks.peers.not_private import empirical_mean, oracle_floor
 from benchmarks.peers.plan import plan
 from benchmarks.worlds import Priors, World
-from dimfree import Release, SeededNoise, paper, release_mean
+from dimfree import Release, SeededNoise, release_mean
 from dimfree._types import Floats
+from dimfree.paper import algorithm2
 
 FACTS: dict[str, str] = {  # what an estimator may be told, for people
     "σ": "the standard deviation of every coordinate",
@@ -78,56 +80,40 @@ def _ours(X: Floats, epsilon: float, delta: float, noise: SeededNoise, **given: 
 
 
 def _algorithm_2(X: Floats, epsilon: float, delta: float, noise: SeededNoise, **given: Any) -> Floats | None:
-    return _mean_of(paper.algorithm2(X, epsilon=epsilon, delta=delta, noise=noise, **given))  # type: ignore[operator]
+    return _mean_of(algorithm2(X, epsilon=epsilon, delta=delta, noise=noise, **given))
 
 
 def _mean_of(release: Release) -> Floats | None:
     return None if release.refused else np.asarray(release.mean)
 
 
-def _covariance(known: Priors) -> dict[str, Any]:
-    return {"covariance": known.stddevs**2}
+def _given(**facts: Callable[[Priors], Any]) -> Callable[[Priors], dict[str, Any]]:
+    """From what may be known to the keywords of an estimator."""
+    return lambda known: {name: fact(known) for name, fact in facts.items()}
 
 
-def _stddevs(known: Priors) -> dict[str, Any]:
-    return {"stddevs": known.stddevs}
-
-
-def _pairs(known: Priors) -> dict[str, Any]:
-    return {"radius": known.pair_distance}
-
-
-def _radius(known: Priors) -> dict[str, Any]:
-    return {"radius": known.radius}
-
-
-def _radius_and_largest(known: Priors) -> dict[str, Any]:
-    return {"radius": known.radius, "stddev": float(known.stddevs.max())}
-
-
-def _radius_and_stddevs(known: Priors) -> dict[str, Any]:
-    return {"radius": known.radius, "stddevs": known.stddevs}
-
-
-def _truth(known: Priors) -> dict[str, Any]:
-    return {"mean": known.mean, "stddevs": known.stddevs}
-
-
-_PAPER = Contestant("Algorithm 2", (), _algorithm_2, packaged=True)
+_MEAN, _STDDEVS, _RADIUS = attrgetter("mean"), attrgetter("stddevs"), attrgetter("radius")
 CONTESTANTS: tuple[Contestant, ...] = (
     Contestant("empirical mean", (), empirical_mean, private=False),
-    Contestant(FLOOR, ("mean", "σ"), oracle_floor, _truth, private=False),
+    Contestant(FLOOR, ("mean", "σ"), oracle_floor, _given(mean=_MEAN, stddevs=_STDDEVS), private=False),
     Contestant("dimfree", (), partial(_ours, objective="total"), ours=True, packaged=True),
-    Contestant("dimfree known", ("σ",), _ours, _covariance, ours=True, packaged=True),
-    *([_PAPER] if callable(getattr(paper, "algorithm2", None)) else []),
-    Contestant("Algorithm 1", ("σ",), algorithm_1, _stddevs),
-    Contestant("ball", ("σ",), ball, _stddevs),
-    Contestant("Karwa-Vadhan", ("σ",), karwa_vadhan, _stddevs),
-    Contestant("FriendlyCore", ("pairs",), friendly_core, _pairs),
-    Contestant("PLAN", ("σ", "R"), plan, _radius_and_stddevs),
-    Contestant("CoinPress", ("largest σ", "R"), coinpress, _radius_and_largest),
-    Contestant("Huang-Liang-Yi", ("R",), huang_liang_yi, _radius),
-    Contestant("clipped mean", ("R",), clipped, _radius),
+    Contestant(
+        "dimfree known", ("σ",), _ours, _given(covariance=lambda known: known.stddevs**2), ours=True, packaged=True
+    ),
+    Contestant("Algorithm 2", (), _algorithm_2, packaged=True),
+    Contestant("Algorithm 1", ("σ",), algorithm_1, _given(stddevs=_STDDEVS)),
+    Contestant("ball", ("σ",), ball, _given(stddevs=_STDDEVS)),
+    Contestant("Karwa-Vadhan", ("σ",), karwa_vadhan, _given(stddevs=_STDDEVS)),
+    Contestant("FriendlyCore", ("pairs",), friendly_core, _given(radius=attrgetter("pair_distance"))),
+    Contestant("PLAN", ("σ", "R"), plan, _given(radius=_RADIUS, stddevs=_STDDEVS)),
+    Contestant(
+        "CoinPress",
+        ("largest σ", "R"),
+        coinpress,
+        _given(radius=_RADIUS, stddev=lambda known: float(known.stddevs.max())),
+    ),
+    Contestant("Huang-Liang-Yi", ("R",), huang_liang_yi, _given(radius=_RADIUS)),
+    Contestant("clipped mean", ("R",), clipped, _given(radius=_RADIUS)),
 )
 
 

@@ -30,7 +30,6 @@ from dimfree._types import Floats
 from dimfree.accounting.precision import largest_mu
 from dimfree.errors import DimfreeError
 
-MODULE = "benchmarks.accuracy.census"
 HALVES = ("settle", "check", "all")
 CLASSES = (200, 500, 1000, 3000, 10_000, math.inf)
 RADII = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 1.0)  # quantiles of the lengths that the oracle tries
@@ -181,32 +180,18 @@ def _sample(frame: pd.DataFrame, truth: _Truth, epsilon: float, seed: int) -> di
     }
 
 
+_RELEASES = ("n", "tables", "columns", "error/oracle: median", "p90", "expected", "with sampling",
+             "ahead of bounds × 2", "sample mean covered", "clipped mean covered", "no interval",
+             "wrong, silently, in 1000", "refused", "errors", "noise twice: p95 of the ratio")  # fmt: skip
+_SAMPLES = ("sample of", "intervals", "population mean covered", "by the t interval", "no interval",
+            "width/t", "refused")  # fmt: skip
+
+
 def summarize(cells: Sequence[dict[str, Any]]) -> list[str]:
     """Return the tables of the page."""
-    header = [
-        "n",
-        "tables",
-        "columns",
-        "error/oracle: median",
-        "p90",
-        "expected",
-        "with sampling",
-        "ahead of bounds × 2",
-    ]
-    header += [
-        "sample mean covered",
-        "clipped mean covered",
-        "no interval",
-        "wrong, silently, in 1000",
-        "refused",
-        "errors",
-    ]
-    header += ["noise twice: p95 of the ratio"]
     rows = [row for low, high in pairwise(CLASSES) if (row := _class(cells, low, high))]
-    lines = [*table(header, [*rows, *([_class(cells, 0, math.inf)] if rows else [])]), ""]
-    header = ["sample of", "intervals", "population mean covered", "by the t interval", "no interval", "width/t"]
-    header += ["refused"]
-    return [*lines, *table(header, [row for size in SAMPLES if (row := _sampled(cells, size))])]
+    lines = [*table(_RELEASES, [*rows, *([_class(cells, 0, math.inf)] if rows else [])]), ""]
+    return [*lines, *table(_SAMPLES, [row for size in SAMPLES if (row := _sampled(cells, size))])]
 
 
 def _class(cells: Sequence[dict[str, Any]], low: float, high: float) -> list[str]:
@@ -278,17 +263,16 @@ def cells(options: argparse.Namespace) -> list[Census]:
     return [cell for cell in found if options.half in ("all", cell.half)][:: options.every]
 
 
-COURSE = Course("census", MODULE, cells, measure, lambda _: [], report, "Real tables", draws=2, quick=1)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__)
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, help="a folder of Parquet files, each a table of numbers")
     parser.add_argument("--half", choices=HALVES, default="check")
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--every", type=int, default=1, help="only every so many of the tables, in order of names")
-    COURSE.run(parser, arguments)
 
+
+COURSE = Course(
+    "census", __doc__, cells, measure, lambda _: [], report, "Real tables", draws=2, quick=1, more_options=add_options
+)
 
 if __name__ == "__main__":
-    main()
+    COURSE.main()

@@ -24,7 +24,6 @@ from dimfree import Release, release_mean, release_means
 from dimfree._types import Floats
 from dimfree.noise import Noise
 
-MODULE = "benchmarks.accuracy.coverage"
 EPSILON, CONFIDENCE, COVERAGE = 1.0, 0.95, 0.93
 GAPS = 0.1  # probability of a missing value
 GROUPS = 2  # each of as many records as the cell has
@@ -237,12 +236,7 @@ def _widths(cell: Result) -> list[str]:
     return ["–" if each is None else f"{each:.2f}" for each in found]
 
 
-COURSE = Course("coverage", MODULE, cells, measure, verdicts, report, "Coverage of error bars", draws=200, quick=3)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    COURSE.run(argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__), arguments)
-
+COURSE = Course("coverage", __doc__, cells, measure, verdicts, report, "Coverage of error bars", draws=200, quick=3)
 
 if __name__ == "__main__":
-    main()
+    COURSE.main()

@@ -29,7 +29,6 @@ from benchmarks.trials import Point, Score, score_of, scored
 from benchmarks.worlds import Synthetic
 from dimfree.planning.question import SPECTRA
 
-MODULE = "benchmarks.accuracy.field"
 EPSILON = 1.0
 OURS = tuple(contestant for contestant in CONTESTANTS if contestant.ours)
 PEERS = tuple(contestant for contestant in CONTESTANTS if contestant.private and not contestant.ours)
@@ -210,12 +209,7 @@ def _error(score: Score) -> str:
     return f"{score.words} [{low:.3g}, {high:.3g}]"
 
 
-COURSE = Course("field", MODULE, cells, measure, verdicts, report, "The field")
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    COURSE.run(argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__), arguments)
-
+COURSE = Course("field", __doc__, cells, measure, verdicts, report, "The field")
 
 if __name__ == "__main__":
-    main()
+    COURSE.main()

@@ -26,7 +26,6 @@ from dimfree import Release, SeededNoise, release_mean
 from dimfree._types import Floats
 from dimfree.accounting.precision import largest_mu
 
-MODULE = "benchmarks.accuracy.ordinary"
 OFF = 0.5  # standard deviations: a column that is farther off counts as lost
 _RECORDS, _NOISE = 1, 2  # streams: records and noise may never come from one seed
 _RADII = 120  # that the oracle chooses from
@@ -256,12 +255,7 @@ class _Oracle:
         return float(np.sqrt(np.mean(self.squares, axis=0).min()))
 
 
-COURSE = Course("ordinary", MODULE, cells, measure, verdicts, report, "Ordinary tables", draws=30)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    COURSE.run(argparse.ArgumentParser(prog=f"python -m {MODULE}", description=__doc__), arguments)
-
+COURSE = Course("ordinary", __doc__, cells, measure, verdicts, report, "Ordinary tables", draws=30)
 
 if __name__ == "__main__":
-    main()
+    COURSE.main()

@@ -56,7 +56,8 @@ class Figure:
         """As `1.23 [1.1, 1.4]`; without the interval where the draws give none."""
         if math.isinf(self.value):
             return "refused"
-        bounds = "" if self.low in (-math.inf, self.high) else f" [{self.low:.3g}, {_end(self.high)}]"
+        high = "refused" if self.high == math.inf else f"{self.high:.3g}"
+        bounds = "" if self.low in (-math.inf, self.high) else f" [{self.low:.3g}, {high}]"
         return f"{self.value:.3g}{bounds}"
 
     def state(self, limit: float, *, at_most: bool = True) -> str:
@@ -67,10 +68,6 @@ class Figure:
     def beyond(self, *, at_most: bool) -> float:
         """The larger, the worse."""
         return self.value if at_most else -self.value
-
-
-def _end(high: float) -> str:
-    return "refused" if high == math.inf else f"{high:.3g}"
 
 
 def middle(values: Sequence[float]) -> float:
@@ -100,11 +97,6 @@ def clopper_pearson(successes: float, trials: int, confidence: float = CONFIDENC
     return float(low), float(high)
 
 
-def quartiles(values: Sequence[float]) -> list[float] | None:
-    """[lower quartile, median, upper quartile], or None where every trial was refused."""
-    return [float(value) for value in np.quantile(values, [0.25, 0.5, 0.75])] if values else None
-
-
 def judged(target: str, limit: float, found: Mapping[str, Figure], *, at_most: bool = True) -> Verdict:
     """Whether every place keeps to the limit: missed if one surely does not, met if all surely do."""
     if not found:
@@ -117,24 +109,8 @@ def judged(target: str, limit: float, found: Mapping[str, Figure], *, at_most: b
         beside = sum(each != MET for each in states.values())
         words += f", the worst of {len(found)}" + (f"; {beside} not surely met" if beside else "")
     draws = sorted({figure.draws for figure in found.values()})
-    return {"target": target, "figure": words, "draws": _spanned(draws), "state": state}
-
-
-def judged_within(target: str, factor: float, found: Mapping[str, Figure]) -> Verdict:
-    """Whether every ratio lies between 1/factor and factor; both the largest and the smallest are told."""
-    above, below = judged(target, factor, found), judged(target, 1 / factor, found, at_most=False)
-    words = f"at most {above['figure']}; at least {below['figure']}" if found else ""
-    return {**above, "figure": words, "state": combined([above, below])}
-
-
-def combined(verdicts: Sequence[Verdict]) -> str:
-    """The state of several verdicts together: what is missed or open in one is so in all."""
-    states = [each["state"] for each in verdicts]
-    return next((each for each in (MISSED, OPEN, UNTRIED) if each in states), MET) if states else UNTRIED
-
-
-def _spanned(draws: Sequence[int]) -> str:
-    return str(draws[0]) if len(draws) == 1 else f"{draws[0]}–{draws[-1]}"
+    spanned = str(draws[0]) if len(draws) == 1 else f"{draws[0]}–{draws[-1]}"
+    return {"target": target, "figure": words, "draws": spanned, "state": state}
 
 
 def verdict_rows(verdicts: Sequence[Verdict]) -> list[list[str]]:

@@ -59,7 +59,7 @@ class Course:
     """A benchmark from its cells to its page."""
 
     page: str
-    module: str
+    about: str | None  # of the command
     cells: Callable[[argparse.Namespace], Sequence[Any]]  # from the options: draws, quick and those that were added
     measure: Callable[[int, Any], Result]  # of a seed and a cell
     verdicts: Callable[[Sequence[Result]], list[Any]]
@@ -67,9 +67,13 @@ class Course:
     title: str
     draws: int = FULL
     quick: int = 2  # draws of a quick run
+    more_options: Callable[[argparse.ArgumentParser], None] = lambda _: None
 
-    def run(self, parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> None:
-        """Measure, print the page, and write it if the plan is whole or a folder is given."""
+    def main(self, arguments: Sequence[str] | None = None) -> None:
+        """Run the command: measure, print the page, and write it if the plan is whole or a folder is given."""
+        module = f"benchmarks.accuracy.{self.page}"
+        parser = argparse.ArgumentParser(prog=f"python -m {module}", description=self.about)
+        self.more_options(parser)
         add_options(parser, self.page)
         few = "few draws of few cells; written only with --out"
         parser.add_argument(
@@ -83,7 +87,7 @@ class Course:
         chosen = [cell for cell in self.cells(options) if re.search(options.cells, cell.name)]
         way = Way(options.jobs, options.keep, options.budget)
         done = measure_cells(partial(self.measure, options.seed), chosen, way, options.seed)
-        result = {"run": provenance(self.module, without_paths(given), options.seed), **done.as_dict()}
+        result = {"run": provenance(module, without_paths(given), options.seed), **done.as_dict()}
         result["verdicts"] = self.verdicts(done.cells)
         lines = [f"# {self.title}", "", *provenance_lines(result["run"]), "", *spent_lines(result), ""]
         whole = not (options.cells or options.quick)

@@ -55,17 +55,14 @@ def records_needed(error_at: Errors, accuracy: float, guess: float, most: int) -
         error = looked[count]
         return error is not None and error <= accuracy
 
-    low, high = _bracket(suffices, _nearest(counts, guess), len(counts) - 1)
+    nearest = int(np.argmin(np.abs(np.log(np.array(counts) / guess))))
+    low, high = _bracket(suffices, nearest, len(counts) - 1)
     if low == high:  # nothing on the grid suffices, or everything does
         return Needed(float(counts[0]) if suffices(0) else None, counts[-1], looked)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if suffices(middle) else (middle, high)
     return Needed(_crossing(counts[low], counts[high], looked, accuracy), counts[-1], looked)
-
-
-def _nearest(counts: list[int], guess: float) -> int:
-    return int(np.argmin(np.abs(np.log(np.array(counts) / guess))))
 
 
 def _bracket(suffices: Callable[[int], bool], at: int, last: int) -> tuple[int, int]:

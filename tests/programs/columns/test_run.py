@@ -1,10 +1,10 @@
 """Whole releases column by column: totals, refusals, objectives, flags, constants, units."""
 
+import zlib
+
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.accuracy.gaussian import DATA
-from benchmarks.accuracy.planned import PlannedCell
 from charges import precision
 from column_states import drawn_in
 from flat_options import with_options
@@ -14,6 +14,7 @@ from scipy.special import ndtri
 
 from dimfree import Isotropic, SeededNoise, read_table, release_mean
 from dimfree.errors import InvalidParameter
+from dimfree.planning.question import SPECTRA, draw
 from dimfree.results.release import Release
 
 ADD, REPLACE = "add-remove", "replace-one"
@@ -271,11 +272,11 @@ def test_a_far_group_too_small_for_the_histogram_of_its_column_is_found_by_votes
 
 def test_noise_of_the_magnitudes_is_no_far_group():
     """In this draw it looked like a group of normal records 10^9 times farther out, in one column of a hundred."""
-    cell = PlannedCell("S2", 10_000, 100, 40, objective="relative")
-    rng = cell.generator(20250101, 39)
-    rows = DATA["gaussian"](cell.stddevs, cell.count, rng).X
+    stddevs, name = SPECTRA["S2"](100), "relative, told nothing: S2, n = 10000, d = 100, ε = 1"
+    rng = np.random.default_rng([20250101, zlib.crc32(name.encode()), 39])
+    rows, _ = draw(stddevs, 10_000, rng)
     found = release(rows, epsilon=1.0, noise=SeededNoise(int(rng.integers(2**63))))
-    assert (found.noise_stddev < 0.02 * cell.stddevs).all()
+    assert (found.noise_stddev < 0.02 * stddevs).all()
 
 
 @both
