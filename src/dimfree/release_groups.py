@@ -6,9 +6,9 @@ groups; the run that learned the shape comes on top, and with keys="private" the
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
-from typing import Any, Literal
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -161,9 +161,9 @@ def release_means(
     check_callable("tell", tell)
     with device_memory_unspoken(), memory_unspoken():
         records, labels, names, whose = _opened(X, groups, listed, request)
-    plan = _Plan.of(request, options.scale, named=records.columns is not None, listed=listed is not None)
     with np.errstate(all="ignore"):  # where a program asks for errors, an underflow in a search for parts is none
-        whole, budgets, costs, overall, paid = plan.request, plan.budgets, plan.costs, None, None
+        plan = _plan_runs(request, options.scale, named=records.columns is not None, listed=listed is not None)
+    whole, budgets, costs, overall, paid = plan.request, plan.budgets, plan.costs, None, None
     require_fine_noise(whole.budget, *budgets, *([] if plan.keys is None else [plan.keys]))
     bounds, columns = stated_bounds(records), records.columns
     believed = Beliefs.of(whole, records.dimension, columns)  # before anything is charged: all fits the columns
@@ -175,7 +175,7 @@ def release_means(
         tables = PrivateGroups(records, labels, names, costs, whole.noise)
         search = None if plan.keys is None else tables.search()
     by_entry, names = whole.on_missing == "column", tables.names
-    shared = plan.learns_shape and len(names) > 0
+    shared = len(budgets) > 1 and len(names) > 0
     total = len(names) + shared
     own = replace(whole, budget=budgets[-1], options=replace(options, scale=plan.scale))
     if shared:
@@ -214,62 +214,37 @@ def _check_options(options: Options, objective: object, on_missing: object) -> N
         )
 
 
-@dataclass(frozen=True)
-class _Plan:
+class _Plan(NamedTuple):
     """Which runs one record is in, and what each is charged whatever it comes to. Public."""
 
     request: Request  # its objective is settled
     scale: Scale
-    learns_shape: bool  # whether a run over all groups comes first
-    listed: bool  # whether the names of the groups are public
+    keys: Budget | None  # of the search for the groups; None where they are listed
+    budgets: tuple[Budget, ...]  # of the run that learns the shape, if any, and of a group; with `keys` the whole (M9)
+    costs: GroupCosts
 
-    @classmethod
-    def of(cls, request: Request, scale: Scale, *, named: bool, listed: bool) -> "_Plan":
-        """Settles "auto" by the names of the columns: objective, and whether a group learns a factor of its own."""
-        learned = request.learned is not None
-        relative = request.by_columns(named=named and scale == AUTO) == "relative"
-        request = replace(request, objective="relative" if relative else "total")
-        alone = request.program == "columns"
-        if scale == AUTO and not alone:
-            scale = "learn" if learned else "known"
-        return cls(request, scale, learned and not alone, listed)
 
-    @property
-    def openings(self) -> tuple[Opening, ...]:
-        """Of the runs that one record is in: the run that learns the shape, if any, and that of its group."""
-        failure = self.request.options.failure_probability
-        if self.request.program == "columns":
-            return (gaussian_opening,)
-        group = _opening(self.scale, failure)
-        return (_learning(failure), group) if self.learns_shape else (group,)
+def _plan_runs(request: Request, scale: Scale, *, named: bool, listed: bool) -> _Plan:
+    """Settle "auto" by the names of the columns: objective, and whether a group learns a factor of its own."""
+    learned, failure = request.learned is not None, request.options.failure_probability
+    relative = request.by_columns(named=named and scale == AUTO) == "relative"
+    request = replace(request, objective="relative" if relative else "total")
+    alone = request.program == "columns"
+    if scale == AUTO and not alone:
+        scale = "learn" if learned else "known"
+    group = gaussian_opening if alone else _opening(scale, failure)
+    openings = (_learning(failure), group) if learned and not alone else (group,)
 
-    @property
-    def keys(self) -> Budget | None:
-        """Of the search for the groups; None where they are listed."""
-        return self._parts[0]
+    def divide(rest: Budget) -> tuple[Budget, ...]:
+        return _shares(rest, failure, scale) if len(openings) > 1 else (rest,)
 
-    @property
-    def budgets(self) -> tuple[Budget, ...]:
-        """One for each opening; with that of the keys at most the budget (M9)."""
-        return self._budgets(self._parts[1])
+    def open_runs(rest: Budget) -> tuple[Costs, ...]:
+        return tuple(begin(budget) for begin, budget in zip(openings, divide(rest), strict=True))
 
-    @cached_property
-    def costs(self) -> GroupCosts:
-        """What all of them are charged."""
-        runs = self._opened(self._parts[1])
-        return GroupCosts(self.request.budget, self.keys, runs[0] if self.learns_shape else None, runs[-1])
-
-    @cached_property
-    def _parts(self) -> tuple[Budget | None, Budget]:
-        budget = self.request.budget
-        return (None, budget) if self.listed else keys_and_rest(budget, KEYS_SHARE, self._opened)
-
-    def _budgets(self, rest: Budget) -> tuple[Budget, ...]:
-        failure = self.request.options.failure_probability
-        return _shares(rest, failure, self.scale) if self.learns_shape else (rest,)
-
-    def _opened(self, rest: Budget) -> tuple[Costs, ...]:
-        return tuple(begin(budget) for begin, budget in zip(self.openings, self._budgets(rest), strict=True))
+    keys, rest = (None, request.budget) if listed else keys_and_rest(request.budget, KEYS_SHARE, open_runs)
+    runs = open_runs(rest)
+    costs = GroupCosts(request.budget, keys, runs[0] if len(runs) > 1 else None, runs[-1])
+    return _Plan(request, scale, keys, divide(rest), costs)
 
 
 def _under(whole: Guarantee, search: Costs | None, overall: Release | None, release: Release) -> Release:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 from pathlib import Path
 
@@ -82,12 +81,6 @@ def by_hand(data="data.parquet", seed=42, **changes):
 
 
 # ------------------------------------------------------------------------------------------------ product and talk
-
-
-def test_columns_in_units_of_their_own_have_no_range_of_noise(folder):
-    words = words_of(run("--objective", "relative", known=[]))
-    assert "coordinate(s) in each group" not in words
-    assert "over all groups, 4 of 4 columns have noise below a tenth of the spread" in words
 
 
 @pytest.mark.parametrize("data", ["data.csv", "data.parquet"])
@@ -224,20 +217,6 @@ def test_arrays_cannot_hold_names(folder, ending):
     assert ".csv or .parquet with --group-by" in sentence_of("-o", f"means.{ending}")
 
 
-def test_places_are_checked_before_noise_is_drawn(folder, monkeypatch):
-    monkeypatch.setattr(dimfree.release_groups, "release_means", lambda *_, **__: pytest.fail("released"))
-    Path("old.csv").write_text("old")
-    assert "--force" in sentence_of("-o", "old.csv")
-    assert "unknown ending" in sentence_of("-o", "means.txt")
-    assert "unknown ending" in sentence_of("--json", "record.txt")
-    assert "differ from DATA" in sentence_of("-o", "data.csv", "--force")
-    assert "differ from --covariance" in sentence_of("-o", "cov.csv", "--force")
-    (folder / "keys.csv").write_text("north\n")
-    same = ["--group-by", "region", "--groups", "keys.csv"]
-    assert "differ from --groups" in sentence_of("-o", "keys.csv", "--force", groups=same)
-    assert Path("old.csv").read_text() == "old"
-
-
 def test_names_of_groups_that_cannot_be_used(folder):
     assert "never DATA itself" in sentence_of(groups=["--group-by", "region", "--groups", "./data.csv"])
     assert "does not exist" in sentence_of(groups=["--group-by", "region", "--groups", "none.txt"])
@@ -261,12 +240,6 @@ def test_a_column_without_any_of_the_names_is_refused_not_an_error(folder):
     run("--unit", "region", data="data.parquet", groups=by_age, known=[], expect=3)
 
 
-def test_bad_input_of_the_release_is_one_sentence(folder):
-    assert "'long'" in sentence_of("--tails", "long")
-    assert "unit_rows=2" in sentence_of("--unit-rows", 2)
-    assert "'guess'" in sentence_of("--scale", "guess")
-
-
 # ------------------------------------------------------------------------------------------------ progress
 
 
@@ -281,18 +254,6 @@ def test_the_bar_moves_group_by_group(folder, monkeypatch):
 
 
 # ------------------------------------------------------------------------------------------------ the real release
-
-
-def test_a_real_release(folder, monkeypatch):
-    monkeypatch.undo()
-    monkeypatch.chdir(folder)
-    result = run("--json", "record.json")
-    means = Means.from_json(Path("record.json").read_text())
-    assert means.guarantee.private
-    assert json.loads(Path("record.json").read_text())["guarantee"]["private"] is True
-    assert "Not private" not in result.stderr
-    for key in ("north", "south"):
-        assert np.abs(means[key].mean - WHERE[key]).max() < 0.5
 
 
 # ------------------------------------------------------------------------------------------------ private groups

@@ -75,18 +75,6 @@ def test_a_ledger_is_not_made_by_mean(table: str, tmp_path: Path) -> None:
     assert not (tmp_path / "typo.db").exists()
 
 
-@pytest.mark.parametrize("grouped", [False, True])
-def test_a_record_never_replaces_the_ledger(tmp_path: Path, table: str, grouped: bool) -> None:
-    ledger_file = str(tmp_path / "study.json")
-    runner.invoke(app, ["ledger", "create", ledger_file, *DATASET, "--epsilon", "3", "--delta", "1e-5"])
-    (tmp_path / "names.txt").write_text("0\n1\n")
-    groups = ["--group-by", "age", "--groups", str(tmp_path / "names.txt")] if grouped else []
-    done = mean(table, "--ledger", ledger_file, *DATASET, "--json", ledger_file, "--force", *groups)
-    assert done.exit_code == 2
-    assert "to differ from --ledger" in done.stderr
-    assert Ledger(ledger_file, "trial-7").account().debits == 0
-
-
 def test_a_name_is_no_formula_in_a_spreadsheet(tmp_path: Path, ledger_file: str) -> None:
     Ledger(ledger_file, "=1+1", epsilon=1.0, delta=1e-6)
     done = runner.invoke(app, ["ledger", "export", ledger_file, "--dataset", "=1+1", "-o", str(tmp_path / "rows.csv")])

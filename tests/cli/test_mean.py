@@ -1,8 +1,5 @@
 """`dimfree mean`: product to stdout or a file, talk to stderr, exit codes, and nothing half-written."""
 
-import errno
-import json
-import os
 import time
 from pathlib import Path
 
@@ -167,12 +164,6 @@ def test_targets_are_checked_before_noise_is_drawn(folder, fake_release, option)
     assert Path(f"old.{ending}").read_text() != "old"
 
 
-def test_inputs_and_outputs_are_different_files(folder, fake_release):
-    assert "differ from DATA" in sentence_of("-o", "./data.npy", "--force")
-    assert "differ from --covariance" in sentence_of("-o", folder / "cov.npy", "--force")
-    assert fake_release.calls == []
-
-
 @pytest.mark.parametrize(("option", "value"), [("--epsilon", "0"), ("--epsilon", "inf"), ("--delta", "1")])
 def test_budgets_are_checked_before_the_data_are_read(folder, fake_release, option, value):
     line = sentence_of(option, value, data="missing.npy")
@@ -201,11 +192,6 @@ def test_bad_files_are_one_sentence(folder, fake_release, name, content, words):
     assert words in line
     assert name in line
     assert not Path("mean.csv").exists()
-
-
-def test_bad_covariance_is_one_sentence(folder, fake_release):
-    Path("cov.npy").write_bytes(b"nothing")
-    assert "cov.npy" in sentence_of()
 
 
 def test_errors_of_the_release_are_one_sentence(folder, fake_release):
@@ -237,37 +223,6 @@ def test_a_mistake_of_ours_can_be_seen_on_request(folder, fake_release, monkeypa
     fake_release.outcome = ValueError("a mistake")
     result = CliRunner().invoke(app, ["mean", "data.npy", *BUDGET])
     assert result.exception is fake_release.outcome
-
-
-def test_an_interrupt_leaves_nothing(folder, fake_release):
-    fake_release.outcome = KeyboardInterrupt()
-    assert "Interrupted" in sentence_of("-o", "mean.csv", "--json", "r.json", expect=130)
-    assert sorted(path.name for path in folder.iterdir()) == ["cov.npy", "data.csv", "data.npy"]
-
-
-@pytest.mark.parametrize(("nth", "spent"), [(1, False), (2, False), (3, True), (5, True)])
-def test_a_full_disk_leaves_the_record_alone(folder, fake_release, monkeypatch, nth, spent):
-    """The first two are proofs, before anything is spent; then come the record, its folder and the table."""
-    Path("mean.csv").write_text("old")
-    calls = []
-
-    def fsync(descriptor):
-        calls.append(descriptor)
-        if len(calls) == nth:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    result = run("-o", "mean.csv", "--json", "r.json", "--force", expect=4 if spent else 2)
-    assert "no space left" in result.stderr
-    assert len(fake_release.calls) == spent
-    assert Path("mean.csv").read_text() == "old"
-    records = [path for path in folder.iterdir() if path.suffix == ".json"]
-    assert len(records) == spent
-    for path in records:
-        np.testing.assert_array_equal(Release.from_json(path.read_text()).mean, [0.5, 1.5])
-        assert "The release is made all the same, with epsilon=1.0 and delta=1e-06." in result.stderr
-        assert path.name in result.stderr
-    assert len(list(folder.iterdir())) == 4 + spent
 
 
 # ------------------------------------------------------------------------------------------------ progress
@@ -329,13 +284,6 @@ def test_a_real_release(gaussian):
     assert release.guarantee.private
     assert np.all(np.abs(release.mean - gaussian.mean(axis=0)) < 10 * release.noise_stddev + 0.2)
     assert result.stdout.count("\n") == 3
-
-
-def test_a_real_refusal_of_an_empty_table(folder):
-    np.save("data.npy", np.zeros((0, 2)))
-    run("-o", "mean.csv", "--json", "r.json", expect=3)
-    assert json.loads(Path("r.json").read_text())["mean"] is None
-    assert not Path("mean.csv").exists()
 
 
 def test_real_bad_input(folder):

@@ -14,7 +14,6 @@ from dimfree.cli.reading import bounds_rows
 from dimfree.data.read import open_table
 from dimfree.data.schema import Bounds, Schema
 from dimfree.noise import SeededNoise
-from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
 BUDGET = ["--epsilon", "10", "--delta", "1e-3"]
@@ -250,30 +249,6 @@ def test_bounds_hold_entries_and_are_told(words):
     assert "public bounds of columns" in Path("r.html").read_text()
 
 
-@pytest.mark.usefixtures("seeded")
-def test_bounds_of_groups_and_of_public_records():
-    low, high = int(SECRET) - 0.5, int(SECRET) + 1
-    held_table(low, high)
-    for name in ("people.csv", "held.csv"):
-        head, *rows = Path(name).read_text().split()
-        regions = [f"{row},{'north' if at % 2 else 'south'}" for at, row in enumerate(rows)]
-        Path(f"by-{name}").write_text("\n".join([f"{head},region", *regions]))
-    Path("regions.txt").write_text("north\nsouth\n")
-    Path("b.toml").write_text(f'exclude = ["patient_id"]\n[bounds]\nage = [{low}, {high}]\n')
-    words = ["--group-by", "region", "--groups", "regions.txt"]
-    result = run("by-people.csv", "--schema", "b.toml", *words, "--json", "m.json")
-    assert result.stdout == run("by-held.csv", "--exclude", "patient_id", *words).stdout
-    assert result.exit_code == 0
-    assert "counts as the bound" in " ".join(result.stderr.replace("│", " ").split())
-    means = Means.from_json(Path("m.json").read_text())
-    assert {each.parameters["bounds"] for each in means.values()} == {json.dumps({"age": [low, float(high)]})}
-    Path("public.csv").write_text(Path("people.csv").read_text())
-    shaped = run("people.csv", "--schema", "b.toml", "--shape-from", "public.csv")
-    Path("public.csv").write_text(Path("held.csv").read_text())
-    assert shaped.exit_code == 0
-    assert shaped.stdout == run("people.csv", "--schema", "b.toml", "--shape-from", "public.csv").stdout
-
-
 def test_many_bounds_stay_a_short_row():
     rows = dict(bounds_rows(Bounds.checked({f"c{at}": (0, at + 1) for at in range(30)})))
     assert "c7 0 to 8; and 22 more: public" in rows["bounds"]
@@ -282,18 +257,6 @@ def test_many_bounds_stay_a_short_row():
 # ------------------------------------------------------------------------------------------------ messages
 
 
-def test_an_empty_list_of_columns_is_told_by_its_flag():
-    Path("t.csv").write_text("age,income\n1,2\n")
-    assert "--columns age,income" in run("t.csv", "--columns", "").stderr
-
-
 def test_the_format_that_was_asked_for_is_named():
     Path("t.csv").write_text("age,income\n1,2\n")
     assert "t.csv cannot be read as .parquet" in run("t.csv", "--format", "parquet").stderr
-
-
-def test_a_missing_ledger_is_created_by_its_command():
-    Path("t.csv").write_text("age,income\n1,2\n")
-    told = run("t.csv", "--ledger", "l.db", "--dataset", "a").stderr
-    assert "create it with 'dimfree ledger create'" in told
-    assert not Path("l.db").exists()

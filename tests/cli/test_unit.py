@@ -123,19 +123,6 @@ def test_cells_are_text_without_the_spaces_around_them(tmp_path):
     assert block.ravel().tolist() == [1, 2, 3, 4, 5, 6, 7]
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_several_columns_of_keys(tmp_path, ending):
-    path = tmp_path / f"a.{ending}"
-    if ending == "csv":
-        path.write_text("g,x,who,y\na,1,p,2\nb,3,q,4\n")
-    else:
-        pq.write_table(pa.table({"g": ["a", "b"], "x": [1, 3], "who": ["p", "q"], "y": [2, 4]}), path)
-    records, columns = read_keyed_table(path, ("who", "g"))
-    assert [column if ending == "csv" else column.to_pylist() for column in columns] == [["p", "q"], ["a", "b"]]
-    (block, _), *_ = records.blocks()
-    assert block.tolist() == [[1, 2], [3, 4]]
-
-
 @pytest.mark.parametrize(
     ("text", "words"), [("who\np\n", "no columns"), ("who,who,x\np,q,1\n", "more than one column")]
 )
@@ -144,10 +131,3 @@ def test_headers_that_cannot_be_used(tmp_path, text, words):
     path.write_text(text)
     with pytest.raises(InvalidFile, match=words):
         read_keyed_table(path, ("who",))
-
-
-def test_a_header_alone_is_an_empty_table(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("who,x,y\n")
-    records, [keys] = read_keyed_table(path, ("who",))
-    assert (records.count, records.dimension, keys) == (0, 2, [])

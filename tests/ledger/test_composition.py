@@ -15,9 +15,8 @@ from dimfree.accounting.events import Costs, OnlyGaussian, Tested
 from dimfree.accounting.sharing import gaussian_opening, opening
 from dimfree.ledger import spending, store
 from dimfree.ledger.entries import DEBIT, Entry
-from dimfree.ledger.filter import SHARES, Account
+from dimfree.ledger.filter import SHARES, Account, largest_next
 from dimfree.ledger.ledger import datasets_in
-from dimfree.ledger.remaining import largest_next
 from dimfree.ledger.spending import Charge
 from dimfree.programs.run import UNKNOWN
 

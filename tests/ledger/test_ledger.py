@@ -158,13 +158,6 @@ def test_what_is_charged_is_what_the_run_was_calibrated_for(X: np.ndarray, optio
     assert (spent.before, spent.filtered) == (run.before, run.filtered)
 
 
-def test_a_twin_that_debits_after_the_release_is_caught(path: Path, X: np.ndarray) -> None:
-    ledger, noise = Ledger(path, dataset="d", **TOTAL), Watching(path)
-    release_mean(X, noise=noise, **ASKED)
-    ledger.debit(1.0, 1e-6)
-    assert noise.seen == 0
-
-
 def test_the_charge_stays_when_the_first_draw_fails(path: Path, X: np.ndarray) -> None:
     ledger = Ledger(path, dataset="d", **TOTAL)
     with pytest.raises(RuntimeError, match="no entropy"):
@@ -255,8 +248,9 @@ def test_the_smallest_delta_is_that_of_a_pure_release_and_of_what_is_said_to_fit
         scarce.debit(0.1, 1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::dimfree.accounting.budget.WeakGuaranteeWarning")
 @pytest.mark.parametrize("asked", [{"epsilon": 30.0, "delta": 0.5}, {"epsilon": 10.0, "delta": 0.99}])
-def test_a_large_delta_is_charged_by_its_promise(path: Path, X: np.ndarray, asked: dict) -> None:
+def test_a_large_delta_is_charged_by_its_guarantee(path: Path, X: np.ndarray, asked: dict) -> None:
     ledger = Ledger(path, dataset="d", epsilon=40.0, delta=0.995)
     release_mean(X, **with_options(ledger=ledger, covariance=np.ones(2), **asked))
     assert ledger.account().debits == 1
@@ -299,14 +293,6 @@ def test_reopening_keeps_what_was_spent_and_the_total(path: Path) -> None:
         Ledger(path, dataset="d", neighbours="replace-one")
     with pytest.raises(InvalidParameter, match="closed"):
         ledger.debit(0.1, 1e-7)
-
-
-def test_ledgers_in_one_file_do_not_mix(path: Path) -> None:
-    first, second = Ledger(path, dataset="a", **TOTAL), Ledger(path, dataset="b", **TOTAL)
-    first.debit(1.0, 1e-6)
-    assert (first.account().debits, second.account().debits) == (1, 0)
-    with pytest.raises(InvalidParameter, match="'a', 'b'"):
-        Ledger(path, dataset="c")
 
 
 def test_another_relation_or_unit_is_an_error(path: Path, ledger: Ledger, X: np.ndarray) -> None:

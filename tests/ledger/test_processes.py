@@ -138,17 +138,6 @@ def test_a_kill_between_insert_and_commit_leaves_nothing(tmp_path: Path) -> None
     assert ledger.verify() == []
 
 
-def test_a_kill_right_after_the_debit_leaves_the_charge(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "study.db", "d", **TOTAL)
-
-    def die() -> None:
-        ledger.debit(1.0, 1e-6)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    assert in_child(die) == -signal.SIGKILL
-    assert ledger.account().debits == 1
-
-
 def test_a_full_disk_charges_nothing_and_says_so(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "study.db", "d", **TOTAL)
     ledger.debit(0.1, 1e-7)

@@ -24,8 +24,7 @@ from dimfree.ledger.entries import (
     state_of,
     to_text,
 )
-from dimfree.ledger.filter import Account
-from dimfree.ledger.remaining import Status, status_of
+from dimfree.ledger.filter import Account, Status, status_of
 from dimfree.ledger.spending import Charge
 from dimfree.ledger.store import Transaction, reading, writing
 
