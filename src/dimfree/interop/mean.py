@@ -1,7 +1,9 @@
 """The scikit-learn facade: validate, call, store."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import fields
+from inspect import Parameter, Signature
 from typing import Any, Self
 
 import numpy as np
@@ -11,19 +13,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from dimfree._validate import is_word
+from dimfree._validate import is_word, require
 from dimfree._validate.column_names import check_names
+from dimfree.arguments import ARGUMENTS, ESTIMATOR
 from dimfree.data.boundary import boundary
 from dimfree.data.people.person_records import split_unit
 from dimfree.data.records import Records, as_records, plain_table
 from dimfree.data.schema import Schema
-from dimfree.data.tables import selected
-from dimfree.errors import InvalidParameter, InvalidRecords, raise_alone
+from dimfree.data.tables import package_of, selected
+from dimfree.errors import InvalidRecords, raise_alone
 from dimfree.options import Options
 from dimfree.release import release_mean
-from dimfree.results.release import Release
-
-_NO_ROW = "Expected X with at least one row."
 
 
 class RefusalWarning(UserWarning):
@@ -36,6 +36,21 @@ class _EntryTypeError(InvalidRecords, TypeError):
 
 class _SchemaError(InvalidRecords, TypeError):
     """Columns that do not fit; scikit-learn wants a TypeError for names of several types."""
+
+
+def constructor(door: str, **own: Any) -> Callable[..., None]:
+    """Return an `__init__` that takes and stores the arguments of this call, and those of its own with defaults."""
+    defaults = {name: row.default for name, row in ARGUMENTS.items() if door in row.doors} | own
+    keywords = [Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in defaults.items()]
+    signature = Signature([Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *keywords])
+
+    def __init__(self: BaseEstimator, *given: Any, **named: Any) -> None:  # noqa: N807 - it becomes that of a class
+        bound = signature.bind(self, *given, **named)
+        bound.apply_defaults()
+        vars(self).update({name: bound.arguments[name] for name in defaults})
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]  # scikit-learn reads the parameters from it
+    return __init__
 
 
 class PrivateMean(BaseEstimator):
@@ -78,33 +93,7 @@ class PrivateMean(BaseEstimator):
     (5,)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Any,
-        delta: Any,
-        objective: Any = "auto",
-        covariance: Any = None,
-        shape: Any = None,
-        basis: Any = "auto",
-        neighbours: Any = "add-remove",
-        failure_probability: Any = 0.01,
-        on_missing: Any = "raise",
-        outliers: Any = 0.03,
-        tails: Any = "heavy",
-        scale: Any = "auto",
-        core_sample: Any = "auto",
-        window: Any = Options.window,
-        unit: Any = None,
-        unit_rows: Any = None,
-        columns: Any = None,
-        exclude: Any = None,
-        bounds: Any = None,
-        device: Any = None,
-        ledger: Any = None,
-        noise: Any = None,
-    ) -> None:
-        store_parameters(self, locals())
+    __init__ = constructor(ESTIMATOR)
 
     def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
         """Release the mean of the rows of X; a refusal is a warning (`RefusalWarning`).
@@ -122,32 +111,28 @@ class PrivateMean(BaseEstimator):
         -------
         self
         """
-        selection = Schema.checked(self.columns, self.exclude, bounds=self.bounds)
-        table, whose = self._persons(open_table(selected(X, selection, (self.unit, unit)), self.on_missing), unit)
+        schema = Schema.checked(self.columns, self.exclude, bounds=self.bounds)
+        table, whose = self._persons(open_table(selected(X, schema, (self.unit, unit)), self.on_missing), unit)
         check_schema(self, table)  # names and width only, before any budget is spent
-        given = {**self.get_params(deep=False), "unit": whose, **_once_more(table, selection, self.unit)}
+        given = {**self.get_params(deep=False), "unit": whose, **_once_more(table, schema, self.unit)}
         options = Options(**{field.name: given.pop(field.name) for field in fields(Options)})
-        self._store(release_mean(table, **given, options=options))
-        if self.release_.refused:
-            warnings.warn(f"The release was refused: {self.release_.refusal}", RefusalWarning, stacklevel=2)
-        return self
-
-    def _persons(self, table: Any, unit: Any) -> tuple[Any, Any]:
-        """The coordinates, and whose rows they are; None where one row is one person."""
-        if not isinstance(self.unit, str | None):
-            kind = type(self.unit).__name__
-            raise InvalidParameter(f"Expected unit to name a column, got {kind}: pass keys to fit(X, unit=keys).")
-        if unit is not None and self.unit is not None:
-            raise InvalidParameter("Expected keys in fit(X, unit=keys) or the name of a column in unit=, not both.")
-        named = self.unit if unit is None else unit
-        return (table, None) if named is None else split_unit(table, named, self.on_missing)
-
-    def _store(self, release: Release) -> None:
+        release = self.release_ = release_mean(table, **given, options=options)
         missing = np.full(release.dimension, np.nan)
-        self.release_ = release
         self.guarantee_ = release.guarantee
         self.location_ = missing if release.refused else release.mean
         self.noise_stddev_ = missing.copy() if release.refused else release.noise_stddev
+        if release.refused:
+            warnings.warn(f"The release was refused: {release.refusal}", RefusalWarning, stacklevel=2)
+        return self
+
+    def _persons(self, table: Any, unit: Any) -> tuple[Any, Any]:
+        """The coordinates, and whose rows they are; None if one row is one person."""
+        is_name, kind = isinstance(self.unit, str | None), type(self.unit).__name__
+        require(is_name, f"Expected unit to name a column, got {kind}: pass keys to fit(X, unit=keys).")
+        is_one = unit is None or self.unit is None
+        require(is_one, "Expected keys in fit(X, unit=keys) or the name of a column in unit=, not both.")
+        named = self.unit if unit is None else unit
+        return (table, None) if named is None else split_unit(table, named, self.on_missing)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -167,93 +152,74 @@ def _once_more(table: Any, schema: Schema, unit: object) -> dict[str, Any]:
     return {**chosen, "bounds": ends or None}
 
 
-def store_parameters(estimator: BaseEstimator, given: dict[str, Any]) -> None:
-    """Store every parameter under its name, as scikit-learn asks of a constructor; `given` is its `locals()`."""
-    for name in estimator._get_param_names():
-        setattr(estimator, name, given[name])
+def takes_gaps(on_missing: object) -> bool:
+    """Whether missing entries are no error."""
+    return is_word(on_missing, "drop") or is_word(on_missing, "column")
 
 
 def check_schema(estimator: Any, table: Any, *, reset: bool = True) -> None:
-    """scikit-learn's checks of names and width, in its own words: they speak of the columns alone."""
+    """Let scikit-learn check names and width, in its own words: they are about the columns alone."""
+    opened, fitted = isinstance(table, Records), getattr(estimator, "feature_names_in_", None)
+    names = table.columns if opened else None  # scikit-learn cannot read them
     try:
-        if isinstance(table, Records):
-            _check_records(estimator, table, reset)
-        else:
-            validate_data(estimator, headed(table, estimator.on_missing), reset=reset, skip_check_array=True)
+        if names is not None and fitted is not None and not reset:
+            if list(names) != list(fitted):
+                raise ValueError("The feature names should match those that were passed during fit, in the same order.")
+            return
+        shown = np.empty((0, table.dimension)) if opened else _headed(table, estimator.on_missing)
+        validate_data(estimator, shown, reset=reset, skip_check_array=True)
+        if reset and names is not None:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
     except (ValueError, TypeError) as error:
         raise_alone(_SchemaError(str(error)))
 
 
-def _check_records(estimator: Any, records: Records, reset: bool) -> None:
-    """The same for records of a file, which is no frame that scikit-learn knows."""
-    names, fitted = records.columns, getattr(estimator, "feature_names_in_", None)
-    if not reset and names is not None and fitted is not None:
-        if list(names) != list(fitted):
-            raise ValueError("The feature names should match those that were passed during fit, in the same order.")
-        return
-    validate_data(estimator, np.empty((0, records.dimension)), reset=reset, skip_check_array=True)
-    if reset and names is not None:
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-
-
-def headed(table: Any, on_missing: object) -> Any:
-    """Something whose column names scikit-learn can read: the table, or for an AnnData a frame without rows.
+def _headed(table: Any, on_missing: object) -> Any:
+    """Return the table, or if scikit-learn cannot read its column names a frame without rows.
 
     Names that could be a record are refused here: scikit-learn would store them and quote them. Where entries may be
     missing, one of them may have decided the type of its column: then types have no part in it.
     """
-    if not _is_anndata(table):
-        table = table._meta if _is_dask_frame(table) else table  # its schema, a frame of pandas without rows
-        if _is_frame(table):
-            as_records(table[:0], on_missing="drop" if takes_gaps(on_missing) else "raise")
-        return table
-    import pandas as pd  # AnnData needs it, too
+    if _is_anndata(table):
+        import pandas as pd  # AnnData needs it, too
 
-    names = [str(name) for name in table.var_names]
-    check_names(names)
-    return pd.DataFrame(columns=names)
-
-
-def takes_gaps(on_missing: object) -> bool:
-    """Whether missing entries are no error."""
-    return is_word(on_missing, "drop") or is_word(on_missing, "column")
+        names = [str(name) for name in table.var_names]
+        check_names(names)
+        return pd.DataFrame(columns=names)
+    if _is_frame(table):
+        table = table._meta if package_of(table) == "dask" else table  # its schema, a frame of pandas without rows
+        as_records(table[:0], on_missing="drop" if takes_gaps(on_missing) else "raise")
+    return table
 
 
 def _is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "shape")
 
 
-def _is_dask_frame(X: Any) -> bool:
-    return type(X).__module__.partition(".")[0] == "dask" and _is_frame(X)
-
-
 def _is_anndata(X: Any) -> bool:
-    return type(X).__module__.partition(".")[0] == "anndata" and hasattr(X, "var_names")
+    return package_of(X) == "anndata" and hasattr(X, "var_names")
 
 
 def open_table(X: Any, on_missing: str) -> Any:
-    """X as something `as_records` opens. Errors are worded here because scikit-learn's and NumPy's would repeat
-    entries of X or the number of its rows."""
+    """X as something `as_records` opens; scikit-learn's and NumPy's errors would repeat entries or count rows."""
     with boundary(_not_numeric):
-        return _table_of(X, on_missing)
+        is_opened = isinstance(X, Records) or sparse.issparse(X) or _is_frame(X) or _is_anndata(X)
+        table: Any = X if is_opened else plain_table(X, on_missing) if takes_gaps(on_missing) else _numeric(X)
+        rows = table.count if isinstance(table, Records) else _count(table)
+        if isinstance(rows, int) and rows == 0:  # a Dask frame does not know its length
+            raise InvalidRecords("Expected X with at least one row.")
+        return table
 
 
-def _table_of(X: Any, on_missing: str) -> Any:
-    if isinstance(X, Records):
-        if X.count == 0:
-            raise InvalidRecords(_NO_ROW)
-        return X
-    is_opened = sparse.issparse(X) or _is_frame(X) or _is_anndata(X)
-    table = X if is_opened else plain_table(X, on_missing) if takes_gaps(on_missing) else _numeric(X)
+def _count(table: Any) -> Any:
+    """The number of rows, if it is known, of a table with columns."""
     if len(table.shape) != 2:
         hint = " Reshape your data: X.reshape(-1, 1) for one coordinate." if len(table.shape) == 1 else ""
         raise InvalidRecords(f"Expected X of rank 2, one row for each person; got rank {len(table.shape)}.{hint}")
     if table.shape[1] == 0:
         # scikit-learn asks for this wording; the row count it would print is left out
         raise InvalidRecords("Found X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
-    if isinstance(table.shape[0], int) and table.shape[0] == 0:  # a Dask frame does not know its length
-        raise InvalidRecords(_NO_ROW)
-    return table
+    return table.shape[0]
 
 
 def _numeric(X: Any) -> NDArray[Any]:

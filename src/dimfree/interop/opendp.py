@@ -5,14 +5,14 @@
 
 import math
 import warnings
-from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dimfree._validate import check_at_least, check_columns, check_count, check_kind
+from dimfree._validate import check_at_least, check_columns, check_count, check_kind, is_word
 from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
 from dimfree.bases import as_basis, check_basis
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, raise_alone
@@ -79,22 +79,34 @@ def make_private_mean(
     kind = str(input_metric.type) if hasattr(input_metric, "type") else type(input_metric).__name__
     if kind not in RELATIONS:
         raise InvalidParameter(f"Expected input_metric={kind} to be one of {', '.join(RELATIONS)}.")
-    budget = _budget(epsilon, delta, dimension)
-    given: dict[str, Any] = {
-        "objective": objective,
-        "shape": _opened_shape(covariance, shape, dimension),
-        "basis": _opened_basis(basis, dimension),
-        "neighbours": RELATIONS[kind],
-        "options": options,
-    }
-    _rehearse(dimension, given)
+    budget = Budget(epsilon, delta)
+    check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
+    check_at_least("delta", budget.delta, SMALLEST_DELTA)
+    check_columns(dimension, budget.epsilon)
+    known, axes = _opened(covariance, shape, basis, dimension)
+    given: dict[str, Any] = {"objective": objective, "shape": known, "basis": axes, "options": options}
+    given["neighbours"] = RELATIONS[kind]
+    # about nobody, at a budget whose plan is kept: a wrong parameter fails now, not when a Context has charged for it
+    release_mean(np.empty((0, dimension)), epsilon=1.0, delta=1e-6, noise=SeededNoise(0), **given)
     public_size = size if RELATIONS[kind] is Neighbours.REPLACE_ONE else None
 
     def answer(X: object) -> Release:
         table, noise = _table(X, dimension, public_size), SystemNoise()
         return _spoken(_shuffled(table, noise) if kind in UNORDERED else table, budget, given, noise)
 
-    return _measurement(input_domain, input_metric, answer, lambda steps: group_loss(budget, steps))
+    import opendp.prelude as dp
+    from opendp.mod import GLOBAL_FEATURES
+
+    if set(FEATURES) - set(GLOBAL_FEATURES):
+        raise InvalidParameter(
+            "OpenDP asks for your consent to measurements that are not its own: call "
+            'opendp.prelude.enable_features("contrib", "honest-but-curious") first.'
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        measure = dp.approximate(dp.max_divergence())
+        loss = partial(group_loss, budget)
+        return dp.m.make_user_measurement(input_domain, input_metric, measure, answer, loss)
 
 
 def group_loss(budget: Budget, steps: int) -> tuple[float, float]:
@@ -109,15 +121,12 @@ def group_loss(budget: Budget, steps: int) -> tuple[float, float]:
         return 0.0, 0.0
     if steps == 1:
         return budget.epsilon, budget.delta
-    total = _rounded_up(Fraction(budget.epsilon) * steps)
+    exact = Fraction(budget.epsilon) * steps
+    total = float(exact)
+    total = total if Fraction(total) >= exact else math.nextafter(total, math.inf)
     if total > 700:
         return total, 1.0
     return total, min(1.0, budget.delta * (math.expm1(total) / math.expm1(budget.epsilon)) * _ROUNDING)
-
-
-def _rounded_up(exact: Fraction) -> float:
-    near = float(exact)
-    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
 
 
 def _schema(domain: Any) -> tuple[int, int | None]:
@@ -132,30 +141,15 @@ def _schema(domain: Any) -> tuple[int, int | None]:
     return int(schema.num_columns), schema.size
 
 
-def _budget(epsilon: float, delta: float, dimension: int) -> Budget:
-    budget = Budget(epsilon, delta)
-    check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
-    check_at_least("delta", budget.delta, SMALLEST_DELTA)
-    check_columns(dimension, budget.epsilon)
-    return budget
-
-
-def _opened_shape(covariance: ArrayLike | None, shape: Shape | str | None, dimension: int) -> Shape | str | None:
-    """A known shape, made once for all calls; or the name of one that is learned."""
-    learned = covariance is None and (shape is None or (isinstance(shape, str) and shape in get_args(Learned)))
-    return shape if learned else as_shape(covariance, shape, dimension)
-
-
-def _opened_basis(basis: Any, dimension: int) -> Any:
-    """A basis, made once for all calls; or what stands for none yet."""
+def _opened(known: ArrayLike | None, shape: Shape | str | None, basis: Any, dimension: int) -> tuple[Any, Any]:
+    """A known shape and a given basis, made once for all calls; or the names of what is learned."""
     check_basis(basis)
-    return basis if basis is None or (isinstance(basis, str) and basis == AUTO) else as_basis(basis, dimension)
-
-
-def _rehearse(dimension: int, given: dict[str, Any]) -> None:
-    """A release about nobody, at a budget whose plan is kept: a parameter that cannot be used fails now, not when a
-    Context has charged for the answer."""
-    release_mean(np.empty((0, dimension)), epsilon=1.0, delta=1e-6, noise=SeededNoise(0), **given)
+    is_learned = known is None and (shape is None or (isinstance(shape, str) and shape in get_args(Learned)))
+    is_open = basis is None or is_word(basis, AUTO)
+    return (
+        shape if is_learned else as_shape(known, shape, dimension),
+        basis if is_open else as_basis(basis, dimension),
+    )
 
 
 def _table(X: object, dimension: int, size: int | None) -> NDArray[np.float64]:
@@ -193,23 +187,3 @@ def _spoken(table: NDArray[np.float64], budget: Budget, given: dict[str, Any], n
         raise
     except Exception:  # noqa: BLE001 - a mistake of ours; even then the data stay inside
         raise_alone(RuntimeError("A mistake in dimfree; details are hidden because they may quote records."))
-
-
-def _measurement(domain: Any, metric: Any, answer: Callable[[object], Release], loss: Callable[[int], Any]) -> Any:
-    import opendp.prelude as dp
-
-    missing = set(FEATURES) - _features()
-    if missing:
-        raise InvalidParameter(
-            "OpenDP asks for your consent to measurements that are not its own: call "
-            'opendp.prelude.enable_features("contrib", "honest-but-curious") first.'
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return dp.m.make_user_measurement(domain, metric, dp.approximate(dp.max_divergence()), answer, loss)
-
-
-def _features() -> set[str]:
-    from opendp.mod import GLOBAL_FEATURES
-
-    return set(GLOBAL_FEATURES)

@@ -10,12 +10,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dimfree._validate import check_flag, is_word
+from dimfree.arguments import SCALER
 from dimfree.data.records import Records, plain_table
 from dimfree.data.schema import Schema
 from dimfree.data.tables import selected
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
-from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, open_table, store_parameters, takes_gaps
-from dimfree.options import Options
+from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, constructor, open_table, takes_gaps
 from dimfree.results.release import Release
 from dimfree.shapes import as_shape
 
@@ -63,25 +63,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         Of the columns; names where X has them.
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Any,
-        delta: Any,
-        with_mean: Any = True,
-        with_std: Any = True,
-        objective: Any = "relative",
-        covariance: Any = None,
-        shape: Any = None,
-        neighbours: Any = "add-remove",
-        failure_probability: Any = 0.01,
-        on_missing: Any = "raise",
-        outliers: Any = 0.03,
-        window: Any = Options.window,
-        ledger: Any = None,
-        noise: Any = None,
-    ) -> None:
-        store_parameters(self, locals())
+    __init__ = constructor(SCALER, objective="relative", with_mean=True, with_std=True)
 
     def fit(self, X: Any, y: object = None, *, unit: Any = None) -> Self:
         """Release the mean of the rows of X, once.
@@ -104,11 +86,17 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         RefusedRelease
             If the release was refused. Its budget is spent.
         """
-        self._check()
+        for name in _OWN:  # what can fail without the data fails here, before the budget is spent
+            check_flag(name, getattr(self, name))
         table = self._table(X, unit)
-        check_schema(self, table)  # before any budget is spent
+        check_schema(self, table)
         self.__dict__.pop("mean_", None)  # a failed fit leaves no older result behind
-        release = self._released(table, unit)
+        options = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
+        if self.covariance is not None or not (self.shape is None or is_word(self.shape, "auto")):
+            options["objective"] = "total"  # the known SDs weigh the columns
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RefusalWarning)  # an error instead
+            release = PrivateMean(**options, basis=None).fit(table, unit=unit).release_  # variances are what is wanted
         if release.refused:
             raise RefusedRelease(
                 f"The release was refused, so there is nothing to centre by, and its budget is spent. Reason: "
@@ -116,35 +104,25 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
                 "more likely; dimfree plan says beforehand how many records a budget needs."
             )
         self.release_, self.guarantee_ = release, release.guarantee
-        self.scale_ = self._scale(release) if self.with_std else None
-        self.learned_ = _learned(release) if self.with_std else None
         self.mean_ = release.mean if self.with_mean else None
+        scale: tuple[Any, Any] = self._scale(release) if self.with_std else (None, None)
+        self.scale_, self.learned_ = scale
         return self
 
-    def _check(self) -> None:
-        """What can fail without the data fails here, before the budget is spent."""
-        for name in _OWN:
-            check_flag(name, getattr(self, name))
-
-    @property
-    def _learns(self) -> bool:
-        """Whether nothing is known of the standard deviations."""
-        return self.covariance is None and (self.shape is None or is_word(self.shape, "auto"))
-
-    def _released(self, table: Any, unit: Any) -> Release:
-        options = {name: value for name, value in self.get_params(deep=False).items() if name not in _OWN}
-        if not self._learns:
-            options["objective"] = "total"  # the known spreads say how columns count
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RefusalWarning)  # an error says so instead
-            return PrivateMean(**options, basis=None).fit(table, unit=unit).release_  # variances are what is wanted
-
-    def _scale(self, release: Release) -> Any:
-        """Standard deviations: those that were learned, or else those that were known."""
-        if release.shape is not None:
-            return np.sqrt(release.shape.variances)
-        known = as_shape(self.covariance, self.shape, release.dimension)
-        return np.sqrt(known.covariance_diagonal(release.dimension))
+    def _scale(self, release: Release) -> tuple[Any, Any]:
+        """The SDs, and which of them are known, learned or stated; warns, in public words, if some are not."""
+        if release.shape is None:
+            known = as_shape(self.covariance, self.shape, release.dimension)
+            return np.sqrt(known.covariance_diagonal(release.dimension)), release.resolved
+        if not release.resolved.all():
+            warnings.warn(
+                f"The spread of {int((~release.resolved).sum())} of {release.dimension} columns was not learned: "
+                "scale_ may be far off there (see learned_). Drop columns that hardly vary, give more records or a "
+                "larger epsilon, or pass a public covariance=.",
+                SpreadWarning,
+                stacklevel=3,
+            )
+        return np.sqrt(release.shape.variances), release.resolved
 
     def transform(self, X: Any) -> Any:
         """(X - mean_) / scale_, column by column; spends nothing.
@@ -189,10 +167,8 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         check_schema(self, table, reset=False)
         source = plain_table(table, self.on_missing)
         values = source.copy() if sparse.issparse(source) else np.array(source, dtype=np.float64)
-        if (
-            is_word(self.on_missing, "raise")
-            and not np.isfinite(values.data if sparse.issparse(values) else values).all()
-        ):
+        numbers = values.data if sparse.issparse(values) else values
+        if is_word(self.on_missing, "raise") and not np.isfinite(numbers).all():
             raise InvalidRecords(
                 "X has an entry that is not a finite number (NaN, infinity or missing): clean the table, or pass "
                 "on_missing='column' or 'drop'."
@@ -217,27 +193,12 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
         return tags
 
 
-def _learned(release: Release) -> Any:
-    """Which columns' standard deviations are known, learned or stated; warns, in public words, where some are not."""
-    known = np.ones(release.dimension, dtype=bool) if release.shape is None else release.shape.learned
-    if not known.all():
-        warnings.warn(
-            f"The spread of {int((~known).sum())} of {release.dimension} columns was not learned: scale_ may be far "
-            "off there (see learned_). Drop columns that hardly vary, give more records or a larger epsilon, or pass a "
-            "public covariance=.",
-            SpreadWarning,
-            stacklevel=3,
-        )
-    return known
-
-
 def _is_sparse(table: Any) -> bool:
     """Whether it is a sparse table, or an AnnData that holds a sparse X, in memory or on disk."""
     if isinstance(table, Records):
         return table.is_sparse
-    if sparse.issparse(table) or hasattr(table, "columns"):
-        return sparse.issparse(table)
-    return "sparse" in type(getattr(table, "X", None)).__module__ or sparse.issparse(getattr(table, "X", None))
+    rows = table if sparse.issparse(table) or hasattr(table, "columns") else getattr(table, "X", None)
+    return sparse.issparse(rows) or "sparse" in type(rows).__module__
 
 
 def _times(values: Any, factors: Any) -> Any:
