@@ -5,24 +5,18 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
+from pages import common
 from scipy.integrate import quad
 from scipy.stats import chi2, ncx2, norm
 
-from dimfree import Budget, Guarantee, InvalidParameter, Neighbours, RefusedRelease, Release
-from dimfree.accounting.events import Costs
+from dimfree import InvalidParameter, RefusedRelease, Release
 from dimfree.results.confidence_sets import NO_POPULATION, OUT_OF_RANGE, UNMEASURED, interval_note
 from dimfree.results.error_model import ErrorModel, LearnedShape, Reach
 from dimfree.results.quantiles import coordinate_reach, length_quantile
 
 WIDE = 4
 CENTRE = np.array([1.0, -2.0, 3.0, 0.0])
-COMMON = {
-    "guarantee": Guarantee(1.0, 1e-6, Neighbours.ADD_REMOVE, True),
-    "ledger": Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), ()),
-    "method": "auto",
-    "dimension": WIDE,
-    "parameters": {},
-}
+COMMON = common(WIDE, method="auto")
 
 
 def released(noise=0.3, learned=None, **model):
@@ -47,6 +41,17 @@ def test_a_coordinate_with_an_uncertain_spread_against_an_integral():
         assert quad(outside, -9, 9)[0] == pytest.approx(1 - confidence, rel=1e-3)
 
 
+def test_the_default_interval_holds_sampling_error_and_widening_multiplies_it():
+    for release, reach in ((sampled(), 0.5), (sampled(widening=4.0), np.hypot(0.3, 0.8))):
+        low, high = release.confidence_interval()
+        assert np.allclose(high - low, 2 * norm.ppf(0.975) * reach)
+        low, high = release.confidence_interval(target="sample")
+        assert np.allclose(high - low, 2 * norm.ppf(0.975) * 0.3)
+    plain, wide = sampled(), sampled(widening=4.0)
+    assert wide.confidence_box().parts.sampling == pytest.approx(2 * plain.confidence_box().parts.sampling)
+    assert wide.confidence_ball().parts.sampling == pytest.approx(2 * plain.confidence_ball().parts.sampling)
+
+
 def test_the_ball_of_a_known_model_is_a_chi_square_about_the_mean():
     ball = sampled().confidence_ball(0.9)
     assert ball.radius == pytest.approx(0.5 * np.sqrt(chi2.ppf(0.9, WIDE)), rel=1e-6)
@@ -55,6 +60,7 @@ def test_the_ball_of_a_known_model_is_a_chi_square_about_the_mean():
     assert (ball.parts.noise_share, ball.parts.sampling_share) == pytest.approx((0.36, 0.64))
     assert ball.covers == "the population mean"
     assert np.array_equal(ball.centre, CENTRE)
+    assert ball.radius == sampled().error_radius(0.9)
 
 
 def test_the_box_of_a_known_model_is_sidak():
@@ -64,6 +70,20 @@ def test_the_box_of_a_known_model_is_sidak():
     assert at_once.high + at_once.low == pytest.approx(2 * CENTRE)
     assert each.parts.noise == pytest.approx(0.3)
     assert each.parts.sampling == pytest.approx(0.4)
+    assert np.array_equal((at_once.low, at_once.high), sampled().confidence_interval(0.9, simultaneous=True))
+
+
+@pytest.mark.parametrize("reach", [None, Reach(2.5, np.zeros(WIDE), np.ones(WIDE))])
+def test_a_set_of_the_sample_mean_names_which_records_it_covers(reach):
+    release = Release.released(mean=CENTRE, noise_stddev=np.full(WIDE, 0.3), reach=reach, **COMMON)
+    ball, box = release.confidence_ball(target="sample"), release.confidence_box(target="sample")
+    assert ball.radius == pytest.approx(0.3 * np.sqrt(chi2.ppf(0.95, WIDE)), rel=1e-6)
+    assert ball.parts.sampling is box.parts.sampling is None
+    for region in (ball, box):
+        assert region.covers.startswith("the mean of these records")
+        assert ("each farther than 2.5" in region.covers) == (reach is not None)
+        assert region.covers in region.statement()
+        assert "Sampling is not modelled" in region.statement()
 
 
 def test_learned_variances_widen_a_box_more_where_more_is_asked_of_it():
@@ -77,15 +97,6 @@ def test_learned_variances_widen_a_box_more_where_more_is_asked_of_it():
     assert ratio[-1] > 1.5
     assert release.confidence_ball().learned
     assert not sampled().confidence_ball().learned
-
-
-def test_widening_multiplies_the_sampling_part_of_every_set():
-    plain, wide = sampled(), sampled(widening=4.0)
-    assert wide.confidence_box().parts.sampling == pytest.approx(2 * plain.confidence_box().parts.sampling)
-    assert wide.confidence_ball().parts.sampling == pytest.approx(2 * plain.confidence_ball().parts.sampling)
-    assert wide.error_radius(target="sample") == plain.error_radius(target="sample")
-    low, high = wide.confidence_interval()
-    assert high - low == pytest.approx(2 * norm.ppf(0.975) * np.hypot(0.3, 0.8))
 
 
 @pytest.mark.parametrize("correlation", [0.3, 1.0])
@@ -102,50 +113,6 @@ def test_a_correlation_moves_sampling_into_one_direction(correlation, seed):
     assert abs((lengths <= release.confidence_ball(0.9).radius).mean() - 0.9) < 5 * np.sqrt(0.09 / 20_000)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"widening": 0.9}, {"widening": np.inf}, {"correlation": -0.1}, {"correlation": 1.1}]
-)
-def test_a_widening_below_one_and_a_correlation_beyond_one_are_errors(wrong):
-    with pytest.raises(InvalidParameter, match=next(iter(wrong))):
-        sampled(**wrong)
-
-
-def test_the_sets_are_those_of_the_primitives():
-    release = sampled()
-    ball, box = release.confidence_ball(0.8), release.confidence_box(0.8)
-    assert ball.radius == release.error_radius(0.8)
-    low, high = release.confidence_interval(0.8, simultaneous=True)
-    assert np.array_equal(box.low, low)
-    assert np.array_equal(box.high, high)
-
-
-def test_a_set_of_the_sample_mean_covers_these_records():
-    ball, box = released().confidence_ball(target="sample"), released().confidence_box(target="sample")
-    assert (
-        ball.covers
-        == box.covers
-        == (
-            "the mean of these records, far ones drawn in or weighing less (no private method can exclude such records)"
-        )
-    )
-    assert ball.radius == pytest.approx(0.3 * np.sqrt(chi2.ppf(0.95, WIDE)), rel=1e-6)
-    assert ball.parts.sampling is None
-    assert box.parts.sampling is None
-    assert "Sampling is not modelled" in ball.statement()
-    assert "population mean" not in ball.statement()
-
-
-def test_a_stated_reach_says_which_mean_of_these_records_is_covered():
-    reach = Reach(2.5, np.zeros(WIDE), np.ones(WIDE))
-    bare = Release.released(mean=CENTRE, noise_stddev=np.full(WIDE, 0.3), reach=reach, **COMMON)
-    for region in (bare.confidence_ball(target="sample"), bare.confidence_box(target="sample")):
-        assert region.covers == (
-            "the mean of these records, each farther than 2.5 from the centre drawn in to 2.5 "
-            "(no private method can exclude such records)"
-        )
-        assert region.covers in region.statement()
-
-
 def test_a_point_is_in_or_out_and_must_fit():
     ball, box = sampled().confidence_ball(), sampled().confidence_box()
     step = np.array([1.0, 0.0, 0.0, 0.0])
@@ -160,18 +127,6 @@ def test_a_point_is_in_or_out_and_must_fit():
             region.contains([np.nan] * WIDE)
 
 
-def test_a_statement_names_every_part_with_its_size():
-    ball = sampled(learned=LearnedShape(np.full(WIDE, 16.0), np.full(WIDE, 0.1)))
-    for region in (ball.confidence_ball(), ball.confidence_box()):
-        text = region.statement()
-        assert text.index("population mean") < text.index("Noise (") < text.index("Sampling (")
-        assert "known exactly" in text
-        assert "a model" in text
-        assert "uncertain" in text
-    assert f"{ball.confidence_ball().radius:.4g}" in ball.confidence_ball().statement()
-    assert "that were given" in sampled().confidence_ball().statement()
-
-
 def test_sets_can_be_written_down_and_not_changed():
     release = sampled()
     for region in (release.confidence_ball(), release.confidence_box()):
@@ -183,20 +138,6 @@ def test_sets_can_be_written_down_and_not_changed():
             region.confidence = 0.5
     with pytest.raises(ValueError, match="read-only"):
         release.confidence_ball().centre[0] = 0.0
-
-
-@pytest.mark.parametrize("confidence", [0.0, 1.0, "high", float("nan")])
-def test_a_confidence_outside_the_unit_interval_is_an_error(confidence):
-    for make in (sampled().confidence_ball, sampled().confidence_box):
-        with pytest.raises(InvalidParameter, match="level"):
-            make(confidence)
-
-
-def test_a_refusal_has_no_confidence_set():
-    refused = Release.refused_because("Too few.", **COMMON)
-    for make in (refused.confidence_ball, refused.confidence_box):
-        with pytest.raises(RefusedRelease):
-            make()
 
 
 def test_what_an_earlier_run_says_of_the_population_holds_for_a_release_in_its_shape():
@@ -229,6 +170,60 @@ def test_sets_say_which_columns_they_do_not_cover():
     assert "without an interval" not in bare.confidence_ball().statement() + bare.confidence_box().statement()
 
 
+def test_clipping_widens_the_noise_alone():
+    wider = np.hypot(1, 0.5)
+    low, high = released(clipping=0.5).confidence_interval(0.9, target="sample")
+    assert np.allclose(high - low, wider * np.subtract(*released().confidence_interval(0.9, target="sample")[::-1]))
+    assert released(clipping=0.5).error_radius(0.9, target="sample") == pytest.approx(
+        wider * released().error_radius(0.9, target="sample")
+    )
+    low, high = sampled(clipping=0.5).confidence_interval(0.9)
+    assert np.allclose(high - low, 2 * norm.ppf(0.95) * np.hypot(0.3 * wider, 0.4))
+    assert np.array_equal(sampled(clipping=0.5).noise_stddev, sampled().noise_stddev)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ({"clipping": 0.5}, "allowed for like 0.5 times as much noise"),
+        ({"unmeasured": True}, UNMEASURED),
+        ({"learned": LearnedShape(np.full(WIDE, 16.0), np.full(WIDE, 0.1))}, "themselves uncertain"),
+    ],
+)
+def test_a_statement_names_every_part_and_comes_back(model, words):
+    release = Release.from_json(sampled(**model).to_json())
+    for region in (release.confidence_ball(), release.confidence_box()):
+        text = region.statement()
+        assert text.index("population mean") < text.index("Noise (") < text.index("Sampling (")
+        assert words in text
+    plain = sampled()
+    assert words not in plain.confidence_ball().statement() + plain.confidence_box().statement()
+    assert interval_note(release.error_model).endswith(UNMEASURED) == release.error_model.unmeasured
+    assert ("unmeasured" in release.error_model.to_dict()) == release.error_model.unmeasured
+
+
+WRONG = [{"clipping": -0.1}, {"clipping": np.inf}, {"unmeasured": 1}, {"widening": 0.9}, {"widening": np.inf}]
+
+
+@pytest.mark.parametrize("wrong", [*WRONG, {"correlation": -0.1}, {"correlation": 1.1}])
+def test_a_wrong_model_is_named(wrong):
+    with pytest.raises(InvalidParameter, match=next(iter(wrong))):
+        released(**wrong)
+
+
+@pytest.mark.parametrize("method", ["confidence_interval", "error_radius", "confidence_ball", "confidence_box"])
+def test_wrong_levels_and_targets_are_named_and_a_refusal_has_no_set(method):
+    make = getattr(sampled(), method)
+    for level in (0.0, 1.0, "high", float("nan")):
+        with pytest.raises(InvalidParameter, match="level"):
+            make(level)
+    for target in ("people", None, True, "Sample"):
+        with pytest.raises(InvalidParameter, match="target"):
+            make(target=target)
+    with pytest.raises(RefusedRelease):
+        getattr(Release.refused_because("Too few.", **COMMON), method)()
+
+
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
 @pytest.mark.parametrize("shift", [0.1, 0.3, 0.5, 1.0, 2.0])
 def test_bars_are_wide_enough_for_the_shift_that_they_allow_for(confidence, shift):
@@ -241,22 +236,6 @@ def test_bars_are_wide_enough_for_the_shift_that_they_allow_for(confidence, shif
     assert every >= confidence - 0.02  # of a shift as long as so many noises, at worst
 
 
-def test_clipping_widens_the_noise_alone_and_is_told():
-    wider = np.hypot(1, 0.5)
-    for plain, allowed in ((released(), released(clipping=0.5)), (sampled(), sampled(clipping=0.5))):
-        assert np.array_equal(plain.noise_stddev, allowed.noise_stddev)
-        target = "population" if plain.error_model.covers_population else "sample"
-        assert "allowed for like 0.5 times as much noise" in allowed.confidence_ball(target=target).statement()
-        assert "allowed for" not in plain.confidence_box(target=target).statement()
-    low, high = released(clipping=0.5).confidence_interval(0.9, target="sample")
-    assert np.allclose(high - low, wider * np.subtract(*released().confidence_interval(0.9, target="sample")[::-1]))
-    assert released(clipping=0.5).error_radius(0.9, target="sample") == pytest.approx(
-        wider * released().error_radius(0.9, target="sample")
-    )
-    low, high = sampled(clipping=0.5).confidence_interval(0.9)
-    assert np.allclose(high - low, 2 * norm.ppf(0.95) * np.hypot(0.3 * wider, 0.4))
-
-
 def test_the_population_has_no_interval_if_the_release_does_not_model_it():
     release = Release.from_json(released().to_json())
     assert np.isinf(release.confidence_interval(0.9)).all()
@@ -266,40 +245,6 @@ def test_the_population_has_no_interval_if_the_release_does_not_model_it():
         assert found.statement() == NO_POPULATION == interval_note(release.error_model)
         json.dumps(found.to_dict(), allow_nan=False)
     assert np.isfinite(release.confidence_interval(0.9, target="sample")).all()
-
-
-def test_records_farther_out_than_was_measured_are_named_and_survive_json():
-    release = Release.from_json(sampled(unmeasured=True).to_json())
-    assert release.error_model.unmeasured
-    assert np.array_equal(release.confidence_interval(), sampled().confidence_interval())
-    for found in (release.confidence_ball(), release.confidence_box()):
-        assert UNMEASURED in found.statement()
-        assert found.to_dict()["unmeasured"] is True
-    assert interval_note(release.error_model).endswith(UNMEASURED)
-    assert UNMEASURED not in sampled().confidence_ball().statement() + interval_note(sampled().error_model)
-    assert "unmeasured" not in sampled().error_model.to_dict()
-
-
-@pytest.mark.parametrize("wrong", [{"clipping": -0.1}, {"clipping": np.inf}, {"unmeasured": 1}])
-def test_a_negative_clipping_bias_and_a_flag_that_is_a_number_are_errors(wrong):
-    with pytest.raises(InvalidParameter, match=next(iter(wrong))):
-        released(**wrong)
-
-
-def test_the_default_interval_holds_sampling_error_and_is_wider_than_that_of_the_sample_mean():
-    release = sampled()
-    low, high = release.confidence_interval()
-    assert np.allclose(high - low, 2 * norm.ppf(0.975) * 0.5)
-    low, high = release.confidence_interval(target="sample")
-    assert np.allclose(high - low, 2 * norm.ppf(0.975) * 0.3)
-
-
-@pytest.mark.parametrize("target", ["people", None, True, "Sample"])
-def test_an_unknown_target_is_an_error(target):
-    release = sampled()
-    for make in (release.confidence_interval, release.error_radius, release.confidence_ball, release.to_frame):
-        with pytest.raises(InvalidParameter, match="target"):
-            make(target=target)
 
 
 @pytest.mark.parametrize(("noise", "spread"), [(0.3, 1e160), (1e160, 4.0), (1e160, 1e160), (1e-170, 1e-170)])

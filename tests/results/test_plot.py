@@ -3,39 +3,29 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from pages import HOSTILE, common
 
-from dimfree.accounting.budget import Budget, Neighbours, large_delta
-from dimfree.accounting.events import Costs
-from dimfree.accounting.guarantee import Guarantee
+from dimfree.accounting.budget import Budget, large_delta
 from dimfree.errors import InvalidParameter, RefusedRelease
 from dimfree.results.error_model import ErrorModel
 from dimfree.results.grouped import Means
 from dimfree.results.mean_table import delta_warning
 from dimfree.results.plot import MOST_DRAWN
 from dimfree.results.release import Release
-from dimfree.results.tables import MOST_ROWS
-
-HOSTILE = ("<script>alert(1)</script>", "a\ud800b", "\u202eevil", "@name0@", "")
+from dimfree.results.tables import MOST_ROWS, picture_bytes
 
 
-def a_release(d=4, columns=None, spread=1.0, refused=False, delta=1e-6, **parameters):
-    common = {
-        "guarantee": Guarantee(1.0, delta, Neighbours.ADD_REMOVE, True),
-        "ledger": Costs(Budget(1.0, delta), Neighbours.ADD_REMOVE, before=(), menu=()),
-        "method": "stable",
-        "dimension": d,
-        "columns": columns,
-        "parameters": parameters,
-    }
+def a_release(d=4, columns=None, spread=1.0, refused=False, **more):
+    fixed = common(d, columns, **more)
     if refused:
-        return Release.refused_because("Too few <rows>.", **common)
-    known = {} if spread is None else {"record_stddev": np.full(d, spread) * np.arange(1, d + 1), "records": 400.0}
-    model = ErrorModel(**known)
-    mean = np.linspace(-1.0, 1.0, d)
-    return Release.released(mean=mean, noise_stddev=np.full(d, 0.15), error_model=model, **common)
+        return Release.refused_because("Too few <rows>.", **fixed)
+    known = {} if spread is None else {"record_stddev": spread * np.arange(1.0, d + 1), "records": 400.0}
+    model, mean = ErrorModel(**known), np.linspace(-1.0, 1.0, d)
+    return Release.released(mean=mean, noise_stddev=np.full(d, 0.15), error_model=model, **fixed)
 
 
 def values_of(chart) -> list[dict]:
@@ -44,7 +34,7 @@ def values_of(chart) -> list[dict]:
 
 
 @pytest.mark.parametrize("kind", ["mean", "noise"])
-@pytest.mark.parametrize("d", [1, 4, 30, 31, 5000])
+@pytest.mark.parametrize("d", [1, 4, 31, 5000])
 def test_any_number_of_columns_has_a_picture(kind, d):
     chart = a_release(d).plot(kind)
     assert max(map(len, chart.to_dict()["datasets"].values())) == max(min(d, MOST_DRAWN), 2 * (kind == "noise"))
@@ -63,19 +53,9 @@ def test_the_intervals_are_those_of_the_release():
     rows = [row for row in values_of(release.plot(level=0.8, target="sample")) if "low" in row][:4]
     assert [row["low"] for row in rows] == release.confidence_interval(0.8, target="sample")[0].tolist()
     assert "sample mean" in release.plot(target="sample").to_dict()["title"]["text"]
-
-
-def test_the_noise_stands_against_the_spread():
-    release = a_release(spread=2.0)
-    rows = [row for row in values_of(release.plot("noise")) if "verdict" in row]
+    rows = [row for row in values_of(a_release(spread=2.0).plot("noise")) if "verdict" in row]
     assert [(row["spread"], row["noise"]) for row in rows] == [(2.0 * k, 0.15) for k in (1, 2, 3, 4)]
     assert {row["verdict"] for row in rows} == {"precise"}
-
-
-@pytest.mark.parametrize("kind", ["mean", "noise"])
-def test_names_of_any_kind_are_drawn(kind, tmp_path):
-    a_release(len(HOSTILE), HOSTILE).plot(kind).save(tmp_path / "plot.svg")
-    assert "<script>" not in (tmp_path / "plot.svg").read_text(encoding="utf-8")
 
 
 def test_what_cannot_be_drawn_is_said(monkeypatch):
@@ -140,36 +120,29 @@ def test_names_on_the_card_are_escaped():
     assert "<script>" not in shown
     assert "\u202e" not in shown
     shown.encode("utf-8")
-    refused = a_release(refused=True)._repr_html_()
-    assert "Refused" in refused
-    assert "Too few &lt;rows&gt;." in refused
-
-
-def test_a_wide_release_has_a_short_card():
-    shown = a_release(5000)._repr_html_()
-    assert f"{MOST_ROWS} of 5000 columns" in shown
-    assert len(shown) < 10_000
-
-
-def test_groups_have_a_card():
-    released = a_release()
-    means = Means(released.guarantee, {"<b>north": released, "south": a_release(refused=True)})
-    shown = means._repr_html_()
-    assert "&lt;b&gt;north" in shown
-    assert "1 of 2 groups released" in shown
+    picture = picture_bytes(a_release(4, ("<script>alert(1)</script>", "a\ud800b", "\u202eevil", "")).plot(), ".svg")
+    assert b"<script>" not in picture
+    refused = a_release(refused=True)
+    assert "Refused" in refused._repr_html_()
+    assert "Too few &lt;rows&gt;." in refused._repr_html_()
+    groups = Means(refused.guarantee, {"<b>north": a_release(), "south": refused})._repr_html_()
+    assert "&lt;b&gt;north" in groups
+    assert "1 of 2 groups released" in groups
+    wide = a_release(5000)._repr_html_()
+    assert f"{MOST_ROWS} of 5000 columns" in wide
+    assert len(wide) < 10_000
 
 
 # ------------------------------------------------------------------------------------------------ a large delta
 
 
 @pytest.mark.parametrize(("delta", "records", "warned"), [(1e-6, 1e4, False), (1e-5, 1e4, True), (1e-3, 50, False)])
-def test_delta_is_compared_with_one_over_the_records(delta, records, warned):
+def test_delta_is_compared_with_one_over_the_released_count(delta, records, warned):
     assert (large_delta(delta, records) is not None) == warned
-
-
-def test_the_warning_uses_the_released_count_alone():
-    assert delta_warning(a_release(delta=1e-3)) is None, "no count was released"
-    release = a_release(delta=1e-3, count=5000.0)
-    assert "5e+03 records" in delta_warning(release)
-    assert "Warning: delta = 0.001" in release._repr_html_()
-    assert delta_warning(a_release(delta=1e-3, count=-3.0)) is None
+    release = a_release()
+    stated = replace(release.guarantee, delta=delta)
+    costs = replace(release.ledger, budget=Budget(1.0, delta), menu=())
+    release = replace(release, guarantee=stated, ledger=costs)
+    assert delta_warning(release) is None, "no count was released"
+    assert (delta_warning(replace(release, parameters={"count": records})) is not None) == warned
+    assert delta_warning(replace(release, parameters={"count": -3.0})) is None

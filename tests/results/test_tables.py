@@ -9,10 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pages import common
 
-from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Costs
-from dimfree.accounting.guarantee import Guarantee
 from dimfree.errors import InvalidFile, RefusedRelease
 from dimfree.results.error_model import ErrorModel
 from dimfree.results.grouped import Means
@@ -30,18 +28,10 @@ in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture]
 
 
 def a_release(mean=(1.5, -0.0), noise_stddev=(0.1, 5e-324), columns=("a", "b"), refused=False, **known):
-    common = {
-        "guarantee": Guarantee(1.0, 1e-6, Neighbours.ADD_REMOVE, True),
-        "ledger": Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=()),
-        "method": "stable",
-        "dimension": len(mean),
-        "columns": columns,
-        "parameters": {},
-    }
+    fixed = common(len(mean), columns)
     if refused:
-        return Release.refused_because("Too few rows.", **common)
-    model = ErrorModel(**known)
-    return Release.released(mean=np.array(mean), noise_stddev=np.array(noise_stddev), error_model=model, **common)
+        return Release.refused_because("Too few rows.", **fixed)
+    return Release.released(mean=mean, noise_stddev=noise_stddev, error_model=ErrorModel(**known), **fixed)
 
 
 # ------------------------------------------------------------------------------------------------ one mean
@@ -82,11 +72,6 @@ def test_a_mean_round_trips_bit_for_bit(tmp_path, kind, rows):
         assert values.tobytes() == np.array(expected, dtype=float).tobytes()
 
 
-def test_npy_holds_the_mean(tmp_path):
-    write_mean(tmp_path / "m.npy", a_release())
-    assert np.load(tmp_path / "m.npy").tobytes() == np.array([1.5, -0.0]).tobytes()
-
-
 def test_stdout_is_csv_and_unnamed_columns_are_numbered(capsys):
     write_mean("-", a_release(columns=None))
     header, *lines = capsys.readouterr().out.splitlines()
@@ -121,18 +106,11 @@ def test_a_name_is_no_formula(tmp_path, first):
     assert f"'{names[0]}" in north
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_refused_release_writes_nothing(tmp_path, kind):
-    with pytest.raises(RefusedRelease):
-        write_mean(tmp_path / f"m.{kind}", a_release(refused=True))
-    assert list(tmp_path.iterdir()) == []
-
-
 # ------------------------------------------------------------------------------------------------ means of groups
 
 
 def some_means(**releases):
-    return Means(Guarantee(1.0, 1e-6, Neighbours.ADD_REMOVE, True), releases)
+    return Means(a_release().guarantee, releases)
 
 
 def test_groups_are_one_long_table_without_the_refused(capsys):
@@ -160,13 +138,14 @@ def test_a_parquet_table_of_groups_keeps_keys_and_bits(tmp_path, keys):
     assert table["noise_stddev"].to_numpy().tobytes() == np.array([0.1, 5e-324] * 2).tobytes()
 
 
-def test_groups_that_are_all_refused_write_nothing(tmp_path):
-    with pytest.raises(RefusedRelease, match="All groups"):
-        write_mean(tmp_path / "m.csv", some_means(a=a_release(refused=True), b=a_release(refused=True)))
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_has_no_table_writes_nothing(tmp_path, kind):
+    with pytest.raises(RefusedRelease):
+        write_mean(tmp_path / f"m.{kind}", a_release(refused=True))
+    refused, wrong = some_means(a=a_release(refused=True)), (InvalidFile, "ending in .csv or .parquet")
+    error, said = wrong if kind in ("npy", "npz") else (RefusedRelease, "All groups")  # arrays hold no names of groups
+    with pytest.raises(error, match=said):
+        write_mean(tmp_path / f"m.{kind}", refused)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_arrays_cannot_hold_names_of_groups(tmp_path):
-    for kind in ("npy", "npz"):
-        with pytest.raises(InvalidFile, match=r"ending in .csv or .parquet"):
-            write_mean(tmp_path / f"m.{kind}", some_means(a=a_release()))
+    write_mean(tmp_path / "m.npy", a_release())
+    assert np.load(tmp_path / "m.npy").tobytes() == np.array([1.5, -0.0]).tobytes()

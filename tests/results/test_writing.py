@@ -72,22 +72,20 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path, monkeypatch, step, ol
     assert contents(tmp_path) == old
 
 
-def test_what_is_replaced_has_its_name_until_the_new_file_takes_it(tmp_path, monkeypatch):
+def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("old")
     seen, whole = [], os.replace
     monkeypatch.setattr(os, "replace", lambda old, new: (seen.append(new.read_text()), whole(old, new)))
     write_file(tmp_path / "a.csv", "new", force=True)
     assert (seen, contents(tmp_path)) == (["old"], {"a.csv": "new"})
 
-
-def test_an_interrupt_while_writing_leaves_nothing(tmp_path, monkeypatch):
     def interrupt(descriptor):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_file(tmp_path / "r.json", "text")
-    assert contents(tmp_path) == {}
+    assert contents(tmp_path) == {"a.csv": "new"}
 
 
 def test_a_link_stays_a_link_and_permissions_follow_the_umask(tmp_path):

@@ -1,8 +1,8 @@
-"""Verdicts compare noise with spread at its unfavourable end; what is shown is chosen by strength."""
+"""Verdicts compare noise with SD at its unfavorable end; what is shown is chosen by strength; names are one line."""
 
 import numpy as np
 import pytest
-from pages import common, released
+from pages import HOSTILE, common, released
 from scipy.stats import norm
 
 from dimfree.report.charts import drawn_ranks
@@ -15,6 +15,8 @@ from dimfree.results.mean_table import (
     UNLEARNED,
     MeanTable,
     noise_line,
+    shown_name,
+    shown_names,
     verdicts,
 )
 from dimfree.results.release import Release
@@ -32,13 +34,6 @@ def test_signs_follow_the_intervals_and_decide_nothing_else():
     assert MeanTable(release, 0.95).clear == 0  # nothing is said of the population
     modelled = released(0.25 * strengths, 0.25, spread=2.5, records=100.0)
     assert (MeanTable(modelled, 0.95, "sample").clear, MeanTable(modelled, 0.95).clear) == (2, 0)
-
-
-def test_counts_are_those_of_the_verdicts():
-    reading = MeanTable(released([0.0, 9.0], 0.25, spread=2.51, records=100.0), 0.95)
-    assert reading.precise == 2
-    assert reading.line.startswith("2 of 2 columns have noise below a tenth of the spread, 0 above one spread")
-    assert reading.over_spread == pytest.approx([0.25 / 2.51] * 2)
 
 
 def test_bars_are_for_the_population_and_longer_for_all_coordinates_at_once():
@@ -59,15 +54,11 @@ def test_drawn_places_hold_the_strongest_and_reach_both_ends():
     assert len(set(places.tolist())) == 20
     assert (np.diff(places) > 0).all()
     assert {3, 500, 997, 999} <= set(places.tolist())
-    assert MeanTable(released(mean[:5]), 0.95).drawn_places(20).tolist() == [0, 1, 2, 3, 4]
-
-
-def test_drawn_ranks_begin_at_the_first_and_end_at_the_last():
     ranks = drawn_ranks(30_000, 300)
     assert len(ranks) <= 300
     assert (ranks[0], ranks[-1]) == (0, 29_999)
     assert (np.diff(ranks) > 0).all()
-    assert drawn_ranks(5, 300).tolist() == [0, 1, 2, 3, 4]
+    assert MeanTable(released(mean[:5]), 0.95).drawn_places(20).tolist() == [0, 1, 2, 3, 4]
 
 
 # ------------------------------------------------------------------------------------------------ verdicts
@@ -95,29 +86,22 @@ def test_a_stated_spread_is_taken_at_its_word(spread, verdict):
     assert release.noise_over_spread() == pytest.approx([np.inf if spread is None else 0.25 / spread])
 
 
-def test_a_learned_spread_counts_at_its_lower_end():
-    """Ten deviations at the estimate, and fewer than ten at two standard deviations of the logarithm below it."""
-    sure, unsure = 0.01, 0.2
-    release = learned(0.1, [1.05, 1.05, 0.11, 0.11], [sure, unsure, sure, unsure])
-    assert verdicts(release).tolist() == [PRECISE, ROUGH, ROUGH, LOST]
-    assert release.noise_over_spread() == pytest.approx(
-        0.1 / np.array([1.05, 1.05, 0.11, 0.11]) * np.exp(2 * np.array([sure, unsure, sure, unsure]))
-    )
+SURE, UNSURE = 0.01, 0.2
 
 
-def test_a_spread_that_was_not_learned_is_never_precise():
-    release = learned(1e-9, [1.0, 1.0], [0.1, np.inf], [0.1, 0.3])
-    assert verdicts(release).tolist() == [PRECISE, UNLEARNED]
-    assert np.isinf(release.noise_over_spread()[1])
-
-
-def test_noise_above_the_widest_possible_spread_is_lost_even_if_not_learned():
-    release = learned(2.0, [1.0, 1.0], [np.inf, np.inf], [0.3, 0.4])
-    assert verdicts(release).tolist() == [LOST, UNLEARNED]
-
-
-def test_a_sign_decides_nothing():
-    assert verdicts(released([0.0, 1e9], 0.25, spread=0.3, records=100.0)).tolist() == [ROUGH, ROUGH]
+@pytest.mark.parametrize(
+    ("noise", "stddev", "log_stddev", "log_above", "expected"),
+    [
+        # ten SDs at the estimate, and fewer than ten at two SDs of the logarithm below it
+        (0.1, [1.05, 1.05, 0.11, 0.11], [SURE, UNSURE] * 2, None, [PRECISE, ROUGH, ROUGH, LOST]),
+        (1e-9, [1.0, 1.0], [0.1, np.inf], [0.1, 0.3], [PRECISE, UNLEARNED]),
+        (2.0, [1.0, 1.0], [np.inf, np.inf], [0.3, 0.4], [LOST, UNLEARNED]),  # above the widest possible SD
+    ],
+)
+def test_a_learned_spread_counts_at_its_unfavorable_end(noise, stddev, log_stddev, log_above, expected):
+    release = learned(noise, stddev, log_stddev, log_above)
+    assert verdicts(release).tolist() == expected
+    assert release.noise_over_spread() == pytest.approx(noise / np.array(stddev) * np.exp(2 * np.array(log_stddev)))
 
 
 def test_the_line_counts_every_column():
@@ -139,13 +123,40 @@ def test_a_spread_not_learned_survives_the_record_and_is_missing_in_a_frame():
     assert again.shape.log_above.tolist() == [0.25, 0.5]
     assert again.shape.learned.tolist() == [True, False]
     assert '"log_stddev": [0.25, null]' in release.to_json()
-    column = release.to_frame()["noise_over_spread"]
-    assert column.isna().tolist() == [False, True]
-
-
-def test_a_record_without_a_bound_above_is_read():
-    """Written before columns could be unlearned."""
-    release = learned(0.1, [1.0], [0.25])
-    text = release.to_json().replace(', "log_above": [0.25]', "").replace('"log_above": [0.25], ', "")
+    assert release.to_frame()["noise_over_spread"].isna().tolist() == [False, True]
+    earlier = learned(0.1, [1.0], [0.25])  # files of earlier versions have no bound above, and learned every column
+    text = earlier.to_json().replace('"log_above": [0.25], ', "")
     assert "log_above" not in text
     assert Release.from_json(text).shape.log_above.tolist() == [0.25]
+
+
+# ------------------------------------------------------------------------------------------------ names
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("age", "age"),
+        ("two\nlines\t here", "two lines here"),
+        ("a\x00b\x1bc", "a\ufffdb\ufffdc"),
+        ("\ud800", "\ufffd"),
+        ("\u202egnp.exe\u2066", "\ufffdgnp.exe\ufffd"),
+        ("مرحبا", "مرحبا"),
+        ("", "(no name)"),
+        (" \n ", "(no name)"),
+        (7, "7"),
+        ("<b>", "<b>"),  # escaping is the template's work, not a matter of spelling
+    ],
+)
+def test_name_becomes_one_visible_line(name, shown):
+    assert shown_name(name) == shown
+    assert shown_name("x" * 10, 10) == "x" * 10
+    assert shown_name("x" * 11, 10) == "x" * 9 + "…"
+    assert shown_name("名" * 11, 10) == "名" * 4 + "…", "wide letters count twice"
+
+
+def test_every_shown_name_can_be_written_to_a_file():
+    assert shown_names(None, range(3)) == ["column 0", "column 1", "column 2"]
+    for name in shown_names(HOSTILE, range(len(HOSTILE))):
+        assert 0 < len(name.encode("utf-8")) <= 500
+        assert "\n" not in name
