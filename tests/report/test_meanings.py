@@ -1,19 +1,16 @@
 """What stands beside the parameters and error bars of a page is true of this release, whatever else the page shows."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
-from pages import Page, refused, released
+from pages import Page, released
 
 from dimfree.bases import NAMED
 from dimfree.kernel.rows.bases import Given
-from dimfree.programs import run
 from dimfree.programs.learn.coordinates import LEARNED, OWN, SPHERICAL
 from dimfree.report.context import parameter_rows
 from dimfree.report.page import report_html
 from dimfree.report.rendering import words
-from dimfree.results.confidence_sets import POPULATION_NOTE
 from dimfree.results.error_model import LearnedDirections, LearnedShape
 
 
@@ -41,12 +38,6 @@ def test_the_basis_is_told_by_its_value():
     assert meanings(released([1.0], basis="unheard of"))["basis"] == words()["parameters"]["basis"]
 
 
-def test_coordinates_are_pointed_to_where_they_are_told():
-    page = page_of(released([1.0], method="auto", basis="spherical"))
-    assert "learned from released values. basis below says in which coordinates." in page.text
-    assert "basis below" not in page_of(refused(run.TOO_FEW, method="auto")).text
-
-
 def test_directions_are_told_with_shares_and_angles_rounded_up():
     release = found_directions([0.32, 0.16, 0.004], [10.2, 23.0, 90.0], basis="learned", directions=3)
     told = (
@@ -69,16 +60,3 @@ def test_many_directions_are_cut_short_and_left_out_ones_named():
     )
     unused = released([1.0], method="auto", basis="own axes", directions=1)
     assert meanings(unused)["directions"].endswith("; they were predicted to reduce the noise too little to be used")
-
-
-def test_no_meaning_leans_on_another_row():
-    assert [
-        name for name, text in words()["parameters"].items() if re.search(r"\b(same|above|before|latter)\b", text)
-    ] == []
-
-
-def test_error_bars_say_what_they_contain():
-    plain = page_of(released([1.5, -2.0, 0.01], spread=1.0, records=100.0))
-    assert "mean 95% CI noise s.d." in plain.text
-    assert "Thick bars: 95% confidence intervals of the population mean, each coordinate" in plain.text
-    assert POPULATION_NOTE in plain.text

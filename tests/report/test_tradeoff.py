@@ -12,6 +12,7 @@ from pages import of_groups, refused, released
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs, Gaussian, OnlyGaussian
+from dimfree.accounting.guarantee import Guarantee
 from dimfree.programs.run import TOO_FEW
 from dimfree.report.page import registry_json
 from dimfree.report.tradeoff import RATES, Tradeoff, attacks, detected, gaussian_missed, guessed_right
@@ -30,14 +31,10 @@ def test_curve_of_one_gaussian_is_found_from_its_charge(mu, epsilon):
     assert np.all(curve.missed(RATES) >= true - 0.01)
     assert curve.mu == pytest.approx(mu, rel=0.05)
     assert curve.apart < 0.01
+    more = Tradeoff.of(gaussian_costs(mu, epsilon, menu=(OnlyGaussian(mu),)))  # every prepared branch counts
+    assert np.all(more.missed(RATES) <= curve.missed(RATES))
     exact = math.erf(mu / math.sqrt(8))  # total variation
     assert exact <= 2 * curve.guessed_right - 1 <= exact + 0.005
-
-
-def test_every_prepared_branch_counts():
-    few, more = Tradeoff.of(gaussian_costs(0.1)), Tradeoff.of(gaussian_costs(0.1, menu=(OnlyGaussian(0.2),)))
-    assert np.all(more.missed(RATES) <= few.missed(RATES))
-    assert more.mu == pytest.approx(math.hypot(0.1, 0.2), rel=0.05)
 
 
 @pytest.mark.parametrize("release", [released([1.0, 2.0]), of_groups()], ids=["mean", "groups"])
@@ -51,6 +48,7 @@ def test_the_words_are_never_worse_than_the_promise(release):
 
 
 def test_huge_budgets_and_nothing_at_all():
+    assert guessed_right(stated(2000.0, 1e-6)) == detected(stated(2000.0, 1e-6)) == 1.0
     curve = Tradeoff.of(gaussian_costs(50.0, 3000.0))
     assert np.all(np.isfinite(curve.missed(np.array([0.0, 0.5, 1.0]))))
     assert Tradeoff.of(Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())) is None
@@ -77,12 +75,36 @@ def test_a_registry_entry_states_the_promise(release):
     assert said["basic"]["data_curators"] == [{"data_curator_name": "Data office", "data_curator_type": None}]
     bare = json.loads(registry_json(release, written=date(2024, 5, 1)))
     assert misfits(bare) == []
-    assert bare["deployment"]["basic"]["data_curators"] == []
+    basic = bare["deployment"]["basic"]
+    assert basic["data_curators"] == []
+    basic["names"] = basic.pop("name")
+    assert misfits(bare) == ["$.deployment.basic"] * 2, "one field is missing, and one is not known"
 
 
-def test_another_field_of_an_entry_is_noticed():
-    entry = json.loads(registry_json(released([1.0, 2.0]), written=date(2024, 5, 1)))
-    entry["deployment"]["basic"]["names"] = entry["deployment"]["basic"].pop("name")
-    entry["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"] = "1"
-    basic, wrong = "$.deployment.basic", "$.deployment.privacy_loss.privacy_parameters.epsilon"
-    assert sorted(misfits(entry)) == [basic, basic, wrong]  # one field is missing, and one is not known
+# ------------------------------------------------------------ what (epsilon, delta) means for one person
+
+
+def worst_pair(epsilon, delta):
+    """All is told with probability delta, otherwise the truth with odds e^epsilon: no pair is further apart."""
+    truth = (1 - delta) * math.exp(epsilon) / (1 + math.exp(epsilon))
+    here = np.array([delta, truth, 1 - delta - truth, 0.0])
+    return here, here[::-1]
+
+
+def stated(epsilon, delta):
+    return Guarantee(epsilon, delta, Neighbours.ADD_REMOVE, True)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-6), (1.0, 0.1), (5.0, 1e-3)])
+@pytest.mark.parametrize("false_alarm", [0.001, 0.01, 0.3, 0.9])
+def test_power_is_that_of_the_best_test_on_the_worst_pair(epsilon, delta, false_alarm):
+    here, there = worst_pair(epsilon, delta)
+    right = guessed_right(stated(epsilon, delta))
+    assert right == pytest.approx(np.maximum(here, there).sum() / 2, rel=1e-12)
+    shown = float(attacks(stated(epsilon, delta), None)["guess"][:-2]) / 100
+    assert right <= shown <= right + 0.001, "rounded up, never down"
+    power, left = 0.0, false_alarm
+    for hit, alarm in zip(here, there, strict=True):  # sorted by likelihood ratio already
+        taken = 1.0 if alarm <= left else left / alarm
+        power, left = power + taken * hit, left - taken * alarm
+    assert detected(stated(epsilon, delta), false_alarm) == pytest.approx(power, rel=1e-9)
