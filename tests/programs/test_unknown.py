@@ -28,7 +28,7 @@ from dimfree.programs.choose.constants import (
     SEARCH_LIKELY,
 )
 from dimfree.programs.choose.core import Size
-from dimfree.programs.learn.scale import LearnedRadius, learn_radius, radius_clearance
+from dimfree.programs.learn.scale import LearnedRadius, clearance, learn_radius
 from dimfree.programs.run import NO_SCALE, TOO_FEW, UNSTABLE
 from dimfree.release import prepare
 from dimfree.request import Request
@@ -171,11 +171,9 @@ def test_the_radius_follows_the_scale(table, scale):
 
 
 def test_few_records_or_little_precision_cannot_learn_a_radius():
-    window = (1e-6, 1e6)
-    assert radius_clearance(1e4, window, 0.1, Neighbours.ADD_REMOVE) > SEARCH_LIKELY
-    assert radius_clearance(10.0, window, 0.1, Neighbours.ADD_REMOVE) < SEARCH_LIKELY
-    assert radius_clearance(1e4, window, 1e-4, Neighbours.ADD_REMOVE) < SEARCH_LIKELY
-    assert radius_clearance(-5.0, window, 10.0, Neighbours.ADD_REMOVE) == 0
+    for count, mu, likely in ((1e4, 0.1, True), (10.0, 0.1, False), (1e4, 1e-4, False)):
+        assert (clearance(count, 400, mu, Neighbours.ADD_REMOVE) > SEARCH_LIKELY) == likely
+    assert clearance(-5.0, 400, 10.0, Neighbours.ADD_REMOVE) == 0
 
 
 # few people

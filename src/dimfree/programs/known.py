@@ -13,7 +13,7 @@ from dimfree.accounting.events import Tested
 from dimfree.programs.choose.constants import BLOCK_RULE, SCALE_SEARCH_SHARE
 from dimfree.programs.choose.core import Size, are_few, early_rate, stable_choices
 from dimfree.programs.choose.stages import Moments, Schedule, best_schedule, clip_level
-from dimfree.programs.learn.scale import factor_clearance, learn_scale, with_likely_searches
+from dimfree.programs.learn.scale import FACTORS, learn_scale, with_likely_searches
 from dimfree.programs.learn.stages import Honest, run_schedule
 from dimfree.programs.learn.state import Knowledge, Output, StageSetting
 from dimfree.programs.run import NO_SCALE, TOO_FEW, UNSTABLE, Run, calibrated, early_sample, open_table, public_size
@@ -74,13 +74,9 @@ def calibrate_known(run: Run) -> Calibration:
 
 def _schedule(run: Run, calibration: Calibration, size: Size) -> Schedule | None:
     """The public choice of the core and the stages, in units of the shape's own scale."""
-
-    def clearance(count: float, branch: Tested) -> float:
-        return factor_clearance(count, branch.search_mu, run.relation)
-
     branches: Sequence[Tested] = calibration.tested
     if run.learn_scale:
-        branches = with_likely_searches(branches, size, clearance)
+        branches = with_likely_searches(branches, size, len(FACTORS) - 1, lambda branch: branch.search_mu)
     choices = stable_choices(branches, size, run.failure, run.model)
     if not choices:
         return None

@@ -30,7 +30,7 @@ from dimfree.programs.columns.run import release_by_columns, untested_branch
 from dimfree.programs.learn.coordinates import OWN, learn, learn_coordinates
 from dimfree.programs.learn.restore import restored
 from dimfree.programs.learn.ring import RingSetting, learn_by_ring, plan_core, state_after_core
-from dimfree.programs.learn.scale import LearnedRadius, learn_radius, radius_clearance, with_likely_searches
+from dimfree.programs.learn.scale import LearnedRadius, geometric_grid, learn_radius, with_likely_searches
 from dimfree.programs.learn.state import StageSetting, State
 from dimfree.programs.run import (
     NO_SCALE,
@@ -146,15 +146,13 @@ def search_parts(branch: Tested, relation: Neighbours) -> tuple[float, float]:
 
 
 def choose_core(run: Run, calibration: Calibration, size: Size) -> StableChoice | None:
-    """The spherical core by rule, since no spectrum is known; None where too few records are to be expected.
+    """The spherical core by rule, of the best mix of ladder and precision; radius in λ; None: too few records."""
+    cells = len(geometric_grid(*run.window, c.RADIUS_STEP)) - 1
 
-    A long ladder leaves more precision to all later releases, a short one gives a more precise core. Radius in λ.
-    """
+    def median_mu(branch: Tested) -> float:
+        return search_parts(branch, run.relation)[1] * math.sqrt(c.MEDIAN_LOOK)
 
-    def clearance(count: float, branch: Tested) -> float:
-        return radius_clearance(count, run.window, search_parts(branch, run.relation)[1], run.relation)
-
-    return _most_precise(run, with_likely_searches(calibration.tested, size, clearance), size)
+    return _most_precise(run, with_likely_searches(calibration.tested, size, cells, median_mu), size)
 
 
 def _most_precise(run: Run, branches: Sequence[Tested], size: Size) -> StableChoice | None:

@@ -19,8 +19,7 @@ from dimfree.kernel import THOUSANDTHS
 
 # [n̂·√(P/d)] Of the sample: with less, skewed columns seem narrower than they are. Early shares of P need 80.
 EARLY_STRENGTH = 400.0
-# [records] At least: what a sample says of tails and variances is then off by one per cent.
-EARLY_LEAST = 16_384
+EARLY_LEAST = 16_384  # [records] At least: what a sample says of tails and variances is then off by one per cent.
 # [samples] With fewer records than so many samples, all of them are looked at all the way: reading less saves little.
 EARLY_WORTH = 2.0
 # [bytes] A sample that would take more is not held in memory: all records are looked at all the way.
@@ -28,8 +27,7 @@ EARLY_BYTES = 2**29
 
 # --- Known shape: the core (choose/core.py, known.py) -----------------------------------------------------------------
 
-# [factor] tails="heavy": the friend radius over its optimum for Gaussian records.
-HEAVY_FACTOR = 1.5
+HEAVY_FACTOR = 1.5  # [factor] tails="heavy": the friend radius over its optimum for Gaussian records.
 # [share of records] tails="heavy": at most this share of friends is asked of a record, as long tails leave fewer.
 HEAVY_SHARE = 0.87
 # [share of records] Candidates for b, the share of friends that gives a record its full weight.
@@ -42,12 +40,9 @@ CAPACITY_DEVIATIONS = 7.0
 CORE_SAMPLE_LEAST, CORE_SAMPLE_PER_STEP = 4096, 12
 # [standard deviations of n̂] With so many more records than n̂ none of them is refused by the number alone (P14).
 POSSIBLE = 2.65
-# [λ] A core whose mean one record may move farther is no centre for what follows.
-MOST_SENSITIVE_CORE = 0.05
-# [ladder steps] The smallest n_0 of a core is looked for up to here.
-LARGEST_FLOOR = 40
-# [share of P] The search for an unknown scale of a known shape.
-SCALE_SEARCH_SHARE = 0.05
+MOST_SENSITIVE_CORE = 0.05  # [λ] A core whose mean one record may move farther is no centre for what follows.
+LARGEST_FLOOR = 40  # [ladder steps] The smallest n_0 of a core is looked for up to here.
+SCALE_SEARCH_SHARE = 0.05  # [share of P] The search for an unknown scale of a known shape.
 # [sqrt(d)/epsilon records] Below this many records, stages on a block of the largest coordinates are tried too (P8).
 BLOCK_RULE = 30.0
 
@@ -64,34 +59,26 @@ SCHEDULE_CORE_SHARES = np.array([0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.12, 0.1
 STAGE_RATIOS = (1.5, 2.5, 4.0, 8.0)
 # [factor] The same after a sample: stages before the last do not count in the answer, so that they should cost little.
 EARLY_RATIOS = (4.0, 8.0, 20.0, 50.0)
-# [stages] Each stage is a pass or two over the records.
-MOST_STAGES = 5
+MOST_STAGES = 5  # [stages] Each stage is a pass or two over the records.
 # [share of the sampling variance] Noise below this (a fifth of the sampling error) may grow a little to save passes.
 SMALL_NOISE_VARIANCE = 0.04
-# [share of the sampling variance] How much it may grow: a thousandth of the whole error.
-UNSEEN_VARIANCE = 2e-3
-# [stages] So many of the last stages count in the answer, where the records' lengths are looked at.
-COUNTED_STAGES = 2
-# [number] Candidates for the size of the block of recentred coordinates.
-BLOCK_SIZES = 12
+UNSEEN_VARIANCE = 2e-3  # [share of the sampling variance] How much it may grow: a thousandth of the whole error.
+COUNTED_STAGES = 2  # [stages] So many of the last stages count in the answer, where the records' lengths are looked at.
+BLOCK_SIZES = 12  # [number] Candidates for the size of the block of recentred coordinates.
 # [share of records: most and least; records times epsilon] How many records a stage with a trusted radius may clip.
 CLIPPED_MOST, CLIPPED_LEAST, CLIPPED_COUNT = 0.25, 0.05, 120
 
 # --- Known shape: the simulated friend radius (choose/friend_radius.py) -----------------------------------------------
 
-# [records] Simulated records that look, and that are looked at.
-FRIEND_PROBES, FRIEND_OTHERS = 2048, 1024
+FRIEND_PROBES, FRIEND_OTHERS = 2048, 1024  # [records] Simulated records that look, and that are looked at.
 # [directions; groups] Leading directions are simulated one by one, the others in groups of like eigenvalue.
 EXACT_DIRECTIONS, TAIL_GROUPS = 96, 24
-# [share] Of the tolerated losers that is used: covers the error of the simulation.
-LOSERS_USED = 0.7
-# [share of probes] From these the exponential tail of the squared radii is fitted.
-FITTED_TAIL = 0.05
+LOSERS_USED = 0.7  # [share] Of the tolerated losers that is used: covers the error of the simulation.
+FITTED_TAIL = 0.05  # [share of probes] From these the exponential tail of the squared radii is fitted.
 
 # --- Unknown shape: the core (unknown.py) -----------------------------------------------------------------------------
 
-# [share of P] The searches for λ.
-RADIUS_SEARCH_SHARE = 0.07
+RADIUS_SEARCH_SHARE = 0.07  # [share of P] The searches for λ.
 # [power] How strongly the core's sensitivity counts in the final error: all stages begin at the core's centre.
 CORE_POWER = 0.3
 # [share of P: least and most; where nothing follows but error bars] The core's mean.
@@ -102,23 +89,18 @@ CORE_ALONE = 2.5
 FEW = 60.0
 # [share of P; expected length: least, most, step] With few records their median length is searched.
 FEW_LOOK, FEW_LENGTHS = 0.04, (0.25, 32.0, 1.2)
-# [median length] Clipping radius with few records: most of them are left as they are.
-FEW_RADIUS = 1.1
-# [share of the searches] A second count, which lets n_0 be closer to the number of records.
-RECOUNT_SHARE = 0.3
+FEW_RADIUS = 1.1  # [median length] Clipping radius with few records: most of them are left as they are.
+RECOUNT_SHARE = 0.3  # [share of the searches] A second count, which lets n_0 be closer to the number of records.
 # [share of records; records] b is this share less outliers and ladder; B is the ladder, the outliers and so many more.
 FULL_SHARE_RULE, BUDGET_MARGIN = 0.89, 5
 
 # --- Distances between records (learn/scale.py) -----------------------------------------------------------------------
 
-# [factor] An unknown factor is searched between 1/FACTOR_WINDOW and FACTOR_WINDOW.
-FACTOR_WINDOW = 1e6
-# [factor] Steps of the grids for the factor and for λ.
-FACTOR_STEP, RADIUS_STEP = 1.03, 1.07
+FACTOR_WINDOW = 1e6  # [factor] An unknown factor is searched between 1/FACTOR_WINDOW and FACTOR_WINDOW.
+FACTOR_STEP, RADIUS_STEP = 1.03, 1.07  # [factor] Steps of the grids for the factor and for λ.
 # [share of records] The median distance and the wide distance.
 MEDIAN_SHARE, WIDE_SHARE = Fraction(1, 2), Fraction(4, 5)
-# [share of the search's precision] The median distance; the wide distance has the rest.
-MEDIAN_LOOK = 0.6
+MEDIAN_LOOK = 0.6  # [share of the search's precision] The median distance; the wide distance has the rest.
 # [squared deviations per ln(cells)] All counts of a search, as one: to be likely to succeed; to be worth a try.
 SEARCH_LIKELY, SEARCH_POSSIBLE = 9.0, 2.85
 # [factor: least, most; power] λ over the wide distance, by the ratio of the wide distance to the median.
@@ -134,102 +116,68 @@ UNSURE_WIDENING = 1.5
 
 # [share of the sampling error] Below this noise passes are saved: less noise gains two per cent at most.
 SMALL_NOISE = 0.2
-# [share of P] The stages before variances are learned again: they serve the centre alone.
-FIRST_ROUND = 0.05
-# [variance of ln σ] Variances are learned again above this uncertainty.
-LOSS = 0.1
-# [d/(n²·P)] Recentring: leaves the centre a twentieth of a record's squared length away.
-RECENTRE_PRECISION = 24.0
-# [share of P: least and most; stages] Recentring.
-RECENTRE_SHARES, RECENTRE_STAGES = (0.005, 0.05), 2
-# [share of a record's squared length] A centre nearer than this is not recentred.
-NEAR_CENTRE = 0.1
-# [d/(n²·P); share of P: least and most] One variance release.
-VARIANCE_PRECISION, VARIANCE_SHARES = 50, (0.02, 0.10)
-# [share of P] A variance release that serves the error bars alone.
-ERROR_BAR_SHARES = (0.01, 0.01)
+FIRST_ROUND = 0.05  # [share of P] The stages before variances are learned again: they serve the centre alone.
+LOSS = 0.1  # [variance of ln σ] Variances are learned again above this uncertainty.
+RECENTRE_PRECISION = 24.0  # [d/(n²·P)] Recentring: leaves the centre a twentieth of a record's squared length away.
+RECENTRE_SHARES, RECENTRE_STAGES = (0.005, 0.05), 2  # [share of P: least and most; stages] Recentring.
+NEAR_CENTRE = 0.1  # [share of a record's squared length] A centre nearer than this is not recentred.
+VARIANCE_PRECISION, VARIANCE_SHARES = 50, (0.02, 0.10)  # [d/(n²·P); share of P: least and most] One variance release.
+ERROR_BAR_SHARES = (0.01, 0.01)  # [share of P] A variance release that serves the error bars alone.
 # [share of records; share of P: least and most] All counts of the search for the unit of scores, as one, are this sure.
 UNIT_ERROR, UNIT_SHARES = 0.035, (0.005, 0.02)
-# [share of records] Scores that stay unclipped at the unit.
-UNCLIPPED_SCORES = 0.8
-# [factor: least, most, step] The grid of units, over the mean predicted score.
-UNIT_GRID = (1e-3, 1e5, 1.35)
+UNCLIPPED_SCORES = 0.8  # [share of records] Scores that stay unclipped at the unit.
+UNIT_GRID = (1e-3, 1e5, 1.35)  # [factor: least, most, step] The grid of units, over the mean predicted score.
 # [share of the noise; sqrt(d)] The norm of a score: what one common coordinate may reach, and a typical length.
 SCORE_NOISE_SHARE, SCORE_LENGTH = 0.6, 1.6
-# [share of a second moment] Least that is left when the centre's own variance is subtracted.
-VARIANCE_FLOOR = 0.15
+VARIANCE_FLOOR = 0.15  # [share of a second moment] Least that is left when the centre's own variance is subtracted.
 # [share of P] A stage of at least this precision after the look, and the last one, counts in the answer.
 COUNTED_PRECISION = 0.05
-# [variance of ln σ] Of standard deviations that follow from those of other coordinates.
-GUESSED_LOG_VARIANCE = 0.01
+GUESSED_LOG_VARIANCE = 0.01  # [variance of ln σ] Of standard deviations that follow from those of other coordinates.
 
 # --- The secret ring (learn/ring.py) ----------------------------------------------------------------------------------
 
-# [share of P] All releases on the ring, ahead of the test.
-RING_SHARE = 0.20
-# [n·mu/sqrt(d); n·mu] The ring is taken below the first, and from the second on.
-RING_RULE, RING_LEAST = 30.0, 80.0
+RING_SHARE = 0.20  # [share of P] All releases on the ring, ahead of the test.
+RING_RULE, RING_LEAST = 30.0, 80.0  # [n·mu/sqrt(d); n·mu] The ring is taken below the first, and from the second on.
 # [squared deviations; share of the ring's precision] A search is this sure, beyond what its cells need; its most.
 RING_SURE, RING_SEARCH_MOST = 30.0, 0.1
 # [share of the ring's precision; predicted distance: least, most] λ in the learned shape, and where it is searched.
 RING_RADIUS_LOOK, RING_RADIUS_GRID = 0.2, (0.25, 5.0)
-# [share of what searches and λ leave] The scores of each round; they sum to 1.
-RING_ROUNDS = (0.55, 0.45)
-# [factor] Steps of the grids of distances and of units.
-RING_LENGTH_STEP, RING_UNIT_STEP = 1.1, 1.5
+RING_ROUNDS = (0.55, 0.45)  # [share of what searches and λ leave] The scores of each round; they sum to 1.
+RING_LENGTH_STEP, RING_UNIT_STEP = 1.1, 1.5  # [factor] Steps of the grids of distances and of units.
 # [factor] Units are searched from so far below the average variance to so far above the sum of all.
 RING_UNIT_REACH = 10.0
-# [factor] The unit at which half of the pairs are clipped, over the one taken.
-RING_UNIT_OVER = 1.6
-# [τ] A variance that scores more is named.
-RING_STANDS_OUT = 2.0
-# [typical distance: least, most] Where the rest is searched.
-RING_REST_GRID = (1e-9, 1.5)
-# [share of the named Σσ] A smaller rest is not looked at again.
-RING_SMALL_REST = 0.2
+RING_UNIT_OVER = 1.6  # [factor] The unit at which half of the pairs are clipped, over the one taken.
+RING_STANDS_OUT = 2.0  # [τ] A variance that scores more is named.
+RING_REST_GRID = (1e-9, 1.5)  # [typical distance: least, most] Where the rest is searched.
+RING_SMALL_REST = 0.2  # [share of the named Σσ] A smaller rest is not looked at again.
 # [variance of ln σ] After the ring variances are learned again above this uncertainty; equal ones seem to have 0.15.
 RING_LOSS = 0.25
-# [typical distance] Honest records lie no farther apart.
-RING_FARTHEST = 6.0
+RING_FARTHEST = 6.0  # [typical distance] Honest records lie no farther apart.
 # [share of P] Candidates for the core's mean in the learned shape.
 RING_CORE_SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.3, 0.4, 0.55, 0.7)
-# [share of P] The stages before variances are learned again.
-RING_FIRST_ROUND = 0.10
+RING_FIRST_ROUND = 0.10  # [share of P] The stages before variances are learned again.
 # [factor] Other axes have to promise so much more than the variances on the records' own, which the ring has told.
 RING_WORTH = 1.25
-# [number] Groups of coordinates of like σ, for the choice of the core's share and of the block.
-RING_BINS = 24
+RING_BINS = 24  # [number] Groups of coordinates of like σ, for the choice of the core's share and of the block.
 
 # --- Which coordinates (learn/coordinates.py, principal_directions.py) ------------------------------------------------
 
-# [share of P] Each released number; the matrix of directions.
-SCALAR_SHARE, BASIS_SHARE = 0.003, 0.05
-# [factor] A smaller gain is not worth other coordinates.
-WORTH = 1.03
-# [factor] Own axes that surely gain less than this are not worth learning their variances.
-LITTLE = 1.1
-# [share of a record's squared length] With more of it from the centre's own error, no forecast is made.
-BLURRED = 0.7
-# [standard deviations] Every released number is read this far on the unfavourable side.
-PESSIMISM = 1.5
-# [number] E|g|, g standard normal: |T u|₁/√d of a direction u without preferred coordinates.
-NORMAL_ABSOLUTE = 0.8
+SCALAR_SHARE, BASIS_SHARE = 0.003, 0.05  # [share of P] Each released number; the matrix of directions.
+WORTH = 1.03  # [factor] A smaller gain is not worth other coordinates.
+LITTLE = 1.1  # [factor] Own axes that surely gain less than this are not worth learning their variances.
+BLURRED = 0.7  # [share of a record's squared length] With more of it from the centre's own error, no forecast is made.
+PESSIMISM = 1.5  # [standard deviations] Every released number is read this far on the unfavourable side.
+NORMAL_ABSOLUTE = 0.8  # [number] E|g|, g standard normal: |T u|₁/√d of a direction u without preferred coordinates.
 # [share of records; factor] Least correlation for a learned basis: absolute, and over the weakest share to be found.
 LEAST_CORRELATION, CLEARLY_CORRELATED = 0.15, 2.0
-# [share] A single direction is never believed to hold more of the squared length.
-MOST_SHARE = 0.98
+MOST_SHARE = 0.98  # [share] A single direction is never believed to hold more of the squared length.
 # [records; products] So many records, and products of two coordinates, are enough for a forecast.
 FORECAST_RECORDS, FORECAST_PRODUCTS = 20_000, 2e11
-# [columns] Eigenvectors of a larger matrix take many minutes.
-MOST_COLUMNS = 6000
-# [directions] Kept at most.
-MOST_SPIKES = 256
-# [widths of the spectrum's edge] An eigenvalue counts as a direction this far beyond the noise.
-BEYOND_EDGE = 1.5
-# [share] Of the squared length, never believed to lie along the directions found.
-SMALLEST_TAIL = 0.02
-# [standard deviations] For the bound of an angle: of the eigenvalue and of the noise beside it.
-ANGLE_DEVIATIONS = 2.0
+MOST_COLUMNS = 6000  # [columns] Eigenvectors of a larger matrix take many minutes.
+MOST_SPIKES = 256  # [directions] Kept at most.
+BEYOND_EDGE = 1.5  # [widths of the spectrum's edge] An eigenvalue counts as a direction this far beyond the noise.
+SMALLEST_TAIL = 0.02  # [share] Of the squared length, never believed to lie along the directions found.
+ANGLE_DEVIATIONS = 2.0  # [standard deviations] For the bound of an angle: of the eigenvalue and of the noise beside it.
 
 # --- Lengths of records and the clipping radius (learn/radius.py, learn/tail.py) --------------------------------------
 
@@ -242,10 +190,8 @@ CORE_BIAS_POWER = 0.1
 # [predicted length] Lengths are read up to here at least, however near the core's records lie to each other.
 LENGTH_READ_LEAST = 2.0
 
-# [predicted length] First edge of the histogram of lengths.
-LENGTH_NEAREST = 0.2
-# [predicted length / sqrt(rank)] Last edge: how far out one column alone may take a record.
-LENGTH_FARTHEST = 48.0
+LENGTH_NEAREST = 0.2  # [predicted length] First edge of the histogram of lengths.
+LENGTH_FARTHEST = 48.0  # [predicted length / sqrt(rank)] Last edge: how far out one column alone may take a record.
 # [predicted length; largest spread] By columns, how far one entry counts, the larger of the two: one column whose
 # spread was learned far too small does not draw the radius out. Settled by the census: 48 spreads or 20 cost more.
 ENTRY_LENGTHS, ENTRY_SPREADS = 4.0, 12.0
@@ -253,8 +199,7 @@ ENTRY_LENGTHS, ENTRY_SPREADS = 4.0, 12.0
 LENGTH_FARTHEST_LEAST = 12.0
 # [logarithm of a length / sqrt(rank)] Width of a cell at the predicted length: part of the spread of lengths.
 LENGTH_STEP = 0.3
-# [logarithm of a length] Least width: the predicted length is not known better.
-LENGTH_STEP_LEAST = 0.025
+LENGTH_STEP_LEAST = 0.025  # [logarithm of a length] Least width: the predicted length is not known better.
 # [factor; logarithm of a length] Each cell is wider than the next nearer one, up to a width.
 LENGTH_STEP_GROWTH, LENGTH_STEP_MOST = 1.3, 0.5
 # [standard deviations] Of noise and sampling: the records from which a tail is fitted stand so far above 0.
@@ -269,22 +214,16 @@ TAIL_SHAPES = np.append(-20.0, np.arange(-0.25, 0.5, 0.1))
 TAIL_SHAPE_PRIOR = (0.05, 0.15)
 # [log prior, least] Of equal lengths, as indicators have them: four deviations from the middle.
 TAIL_EQUAL_PRIOR = -8.0
-# [number] Candidates for the scale of the law.
-TAIL_SCALES = 20
-# [share of a cell's count] How far the law may be wrong.
-TAIL_MODEL_ERROR = 0.1
-# [standard deviations] Counts so far above the law are taken as they are.
-BUMP_DEVIATIONS = 4.5
-# [probability] With which the excess at the outer radius is below its target.
-OUTER_LEVEL = 0.75
-# [probability] How many records may lie beyond a radius is said at this level.
-MOST_BEYOND = 0.975
+TAIL_SCALES = 20  # [number] Candidates for the scale of the law.
+TAIL_MODEL_ERROR = 0.1  # [share of a cell's count] How far the law may be wrong.
+BUMP_DEVIATIONS = 4.5  # [standard deviations] Counts so far above the law are taken as they are.
+OUTER_LEVEL = 0.75  # [probability] With which the excess at the outer radius is below its target.
+MOST_BEYOND = 0.975  # [probability] How many records may lie beyond a radius is said at this level.
 # [deviations of the noise; power of the rank; most] Target bias of clipping at the outer radius.
 OUTER_BIAS, OUTER_BIAS_POWER, OUTER_BIAS_MOST = 0.15, 0.35, 0.5
 # [share of the excess] By columns: how far records that are drawn in move the mean, as they do not all point one way.
 COHERENCE = 0.8
-# [last edge; number] Radii among which the one of the least expected loss is taken.
-LEAST_RADIUS, RADII = 0.003, 300
+LEAST_RADIUS, RADII = 0.003, 300  # [last edge; number] Radii among which the one of the least expected loss is taken.
 # [deviations of the noise] Clipping bias that intervals allow for if the tail is not seen: twice the largest target.
 UNSEEN_BIAS = 2 * OUTER_BIAS_MOST
 
@@ -292,14 +231,11 @@ UNSEEN_BIAS = 2 * OUTER_BIAS_MOST
 
 # [share of the answer's precision, for weights Σw/√Σw² of 1; most] For the measured shell.
 SHELL_SHARE, SHELL_MOST = 1.0, 0.1
-# [share of the squared error] The least that clipping half of the records could save.
-SHELL_GAIN = 0.1
-# [deviations] Of the noise of a squared bias, on the unfavorable side.
-SHELL_DEVIATIONS = 1.64
+SHELL_GAIN = 0.1  # [share of the squared error] The least that clipping half of the records could save.
+SHELL_DEVIATIONS = 1.64  # [deviations] Of the noise of a squared bias, on the unfavorable side.
 # [radius: least and most] Where the shell begins: many records may lie at the center, or all of them at one length.
 SHELL_PLACES = (0.05, 0.98)
-# [number] Candidates for the radius.
-SHELL_RADII = 25
+SHELL_RADII = 25  # [number] Candidates for the radius.
 
 # --- Error bars about the population (learn/restore.py) ---------------------------------------------------------------
 
@@ -316,16 +252,12 @@ POPULATION_RADII = (1e-3, 1e2, 300)
 MEAN_STEPS, SCORE_STEPS, PRIOR_ATOMS = 40, 60, 64
 # [ln σ] Error of the Gaussian model of scores: in the shape of the noise, and in what a release says of a column.
 SHAPE_MODEL_ERROR, STATED_MODEL_ERROR = 0.1, 0.3
-# [ln σ] A column less certain than this is stated as not learned.
-VAGUE = 1.0
-# [probability] Left on each side of a stated spread: two standard deviations of a normal law.
-SPREAD_TAIL = 0.0228
-# [share of the noise] Below it a variance cannot be told from 0.
-RESOLVED = 0.5
+VAGUE = 1.0  # [ln σ] A column less certain than this is stated as not learned.
+SPREAD_TAIL = 0.0228  # [probability] Left on each side of a stated spread: two standard deviations of a normal law.
+RESOLVED = 0.5  # [share of the noise] Below it a variance cannot be told from 0.
 # [likelihood ratio] What earlier releases said of a spread is overruled by scores that contradict it by this factor.
 MISLED = 0.01
-# [columns] Weight of a prior that allows any spread, beside the fitted columns.
-ANY_SPREAD_COLUMNS = 2.0
+ANY_SPREAD_COLUMNS = 2.0  # [columns] Weight of a prior that allows any spread, beside the fitted columns.
 # [EM steps; quadrature nodes; columns at a time] Work of one posterior.
 SPREAD_STEPS, SPREAD_NODES, SPREAD_BLOCK = 60, 5, 2048
 
@@ -426,30 +358,20 @@ HELD_STDDEV = 0.5
 
 # --- Algorithm 2 (paper/unknown_covariance.py, averaging.py) -----------------------------------------------
 
-# [share of epsilon] The number of records.
-PAPER_COUNT_SHARE = 0.04
-# [share of P] The number kept, in each average.
-PAPER_BOUND_SHARE = 0.3
+PAPER_COUNT_SHARE = 0.04  # [share of epsilon] The number of records.
+PAPER_BOUND_SHARE = 0.3  # [share of P] The number kept, in each average.
 # [log(16 d); log(3 d)] Fewest and enough pairs in a group: the printed Θ(log d) from below and above.
 FEWEST_PAIRS, ENOUGH_PAIRS = 0.5, 10.0
-# [factor] Valid estimates fall into two buckets, so one of them has 2/5 of the votes.
-VALID_VOTES = 2.5
-# [share of groups] Between the valid 4/5 and the threshold 1/2.
-TOP_MARGIN = 0.3
-# [factor] The variance is below this times its estimate 4^b (errata).
-COVERED = 8.0
-# [share of the largest estimate] Stands for a variance of zero, which has no fourth root.
-ZERO_VARIANCE = 4.0**-10
+VALID_VOTES = 2.5  # [factor] Valid estimates fall into two buckets, so one of them has 2/5 of the votes.
+TOP_MARGIN = 0.3  # [share of groups] Between the valid 4/5 and the threshold 1/2.
+COVERED = 8.0  # [factor] The variance is below this times its estimate 4^b (errata).
+ZERO_VARIANCE = 4.0**-10  # [share of the largest estimate] Stands for a variance of zero, which has no fourth root.
 
 # --- The variance profile (paper/profiling.py) ------------------------------------------------------------------------
 
-# [records] Of a group: four pairs scatter an estimate by about half a bucket.
-GROUP = 8
+GROUP = 8  # [records] Of a group: four pairs scatter an estimate by about half a bucket.
 # [share of P] The number of records; the search for the total variance.
 PROFILE_COUNT_SHARE, PROFILE_SEARCH_SHARE = 0.02, 0.25
-# [share of groups] With fewer complete groups the profile is refused.
-COMPLETE_GROUPS = 0.5
-# [log2 of coordinates] With more noise in log2(1 + N_j) the profile is refused.
-COARSEST_PROFILE = 1.0
-# [factor] An instance is easy if learning a few variances comes within this factor of knowing all.
-EASY = 2.0
+COMPLETE_GROUPS = 0.5  # [share of groups] With fewer complete groups the profile is refused.
+COARSEST_PROFILE = 1.0  # [log2 of coordinates] With more noise in log2(1 + N_j) the profile is refused.
+EASY = 2.0  # [factor] An instance is easy if learning a few variances comes within this factor of knowing all.

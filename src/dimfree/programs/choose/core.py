@@ -246,10 +246,7 @@ def _searched(
 
 
 def friends_needed(share: float, steps: int, count: int, relation: Neighbours) -> float:
-    """Share of friends that lets a record be stable at the end of the ladder, with b = `share`.
-
-    Replace-one: (b·n + K)/n. Add/remove: b·(n + K)/n at n = n_low + K records (P13).
-    """
+    """The share of friends of a stable record: (b·n + K)/n; add/remove: b·(n + K)/n at n = n_low + K records (P13)."""
     if relation is Neighbours.REPLACE_ONE:
         return share + steps / count
     return share * (count + 2 * steps) / (count + steps)

@@ -37,10 +37,7 @@ class FriendRadii:
         return math.sqrt(start + scale * math.log(c.FITTED_TAIL / max(exceedance, 1e-12)))
 
     def _at_rank(self, rank: int) -> tuple[Floats, float, float]:
-        """The squared distances of all probes to their others of this rank, ascending; start and scale of their tail.
-
-        The tail is exponential. All is kept, as few ranks are asked for.
-        """
+        """(ascending squared distances to the others of this rank, start and scale of their exponential tail); kept."""
         if rank not in self._ranks:
             values = np.sort(self.squared[:, rank])
             start = float(values[_rank(values, c.FITTED_TAIL)])

@@ -65,10 +65,7 @@ class Schedule:
 
 
 def look_share(widest: float) -> float:
-    """Of the precision, for the look at the records' lengths: more where one coordinate may make a record long.
-
-    `widest` is Σσ over the largest σ: as many coordinates as wide as the widest one would have all of the spread.
-    """
+    """Of the precision, for the look at the lengths: more where few coordinates, `widest` = Σσ / max σ, are as wide."""
     return float(np.clip(c.LENGTH_LOOK / math.sqrt(widest), *c.LENGTH_LOOK_SHARES))
 
 

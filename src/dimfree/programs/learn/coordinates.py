@@ -116,10 +116,7 @@ def _directions(state: State, spread: Floats) -> tuple[State, bool]:
 
 
 def learn(state: State) -> State:
-    """All steps in the coordinates of the state; where noise is far below the sampling error, passes are saved.
-
-    With few records the variances of the columns serve the error bars alone; with very few, no stage follows the core.
-    """
+    """All steps in the coordinates of the state; where noise is far below the sampling error, passes are saved."""
     if state.core_alone:
         return measure_own(state)
     if state.few:
@@ -163,10 +160,7 @@ def last_round(state: State) -> State:
 
 
 class Sample:
-    """Some records as seen from the centre, in units of a scale, for as many numbers as are asked.
-
-    The sample is private and independent of the data, its rate public; sensitivities are unchanged.
-    """
+    """Some records, at a public rate, as seen from the centre in units of a scale; sensitivities are unchanged."""
 
     def __init__(self, state: State, scale: Floats) -> None:
         self.setting, (place, blur) = state.setting, state.centre
@@ -206,12 +200,9 @@ class Sample:
         return state, float(np.clip(gain, 0.0, math.sqrt(self.setting.view.dimension)))
 
     def _own(self, uneven: float) -> float:
-        """(|p|₂·√d)^{1/4}, p = shares of the squared length in each coordinate, without the centre's own error.
-
-        That adds `centre_error` of an isotropic Gaussian vector's shares, whose squares average 3/d².
-        """
+        """(|p|₂·√d)^{1/4}, p = shares of squared length in each coordinate, without the centre's own error."""
         dimension, off = self.setting.view.dimension, min(self.centre_error, c.BLURRED)
-        seen = uneven**2 * dimension - 2 * off * (1 - off) - 3 * off**2
+        seen = uneven**2 * dimension - 2 * off * (1 - off) - 3 * off**2  # squares of isotropic shares average 3/d²
         return float((max(seen, 0.0) / (1 - off) ** 2) ** 0.125)
 
     def one_direction(self, state: State) -> tuple[State, float]:

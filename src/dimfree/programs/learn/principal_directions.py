@@ -52,11 +52,7 @@ def _true_eigenvalues(seen: Floats, edge: float) -> Floats:
 
 
 def without_offset(spikes: Spikes, offset: Floats, length: float) -> Spikes:
-    """The directions without the effect of a centre that was `offset` away from the mean.
-
-    `length` is the records' mean squared length. The offset adds offset·offsetᵀ/(length + |offset|²) to the shares and
-    turns directions. A direction with more than half of its share from the offset is left out.
-    """
+    """Without the effect of a centre `offset` away from the mean; `length` is the mean squared length of records."""
     total = length + float(offset @ offset)
     along = offset @ spikes.directions
     shares = spikes.shares - along**2 / total

@@ -26,10 +26,7 @@ def look_precision(widest: float, precision: float, left: float, *, few: bool = 
 def noisy_lengths(
     setting: StageSetting, ball: Ball, rank: float, mu: float, *, farthest: float = math.inf
 ) -> Released[LengthCounts]:
-    """A noisy histogram of the lengths |z| (P20); the ball's radius is the expected length.
-
-    `farthest`: records of a larger |z| are not honest ones; they are left out, so that no radius is drawn out to them.
-    """
+    """A noisy histogram of |z| (P20), the radius the expected one; records beyond `farthest` are left out."""
     edges = read_edges(rank, ball.radius, farthest)
     found = setting.view.lengths(ball, edges, mu)
     seen = LengthCounts(edges, found.value, found.stddev, setting.count, setting.count_stddev)

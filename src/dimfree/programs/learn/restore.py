@@ -99,11 +99,7 @@ def restored(state: State) -> Answer:
 
 
 def _shape(state: State, mean: Floats, mean_variance: Floats) -> LearnedShape:
-    """SDs of the columns, by the last variance release that each was in, and the directions found.
-
-    Directions were seen from an earlier centre, off by about what the mean has moved since: what that distance alone
-    explains is taken out.
-    """
+    """SDs by each column's last variance release, and directions, without what the centre's own error explains."""
     last = state.own_scores or (state.scores if state.setting.view.basis is None else None)
     releases = [*state.ring_scores, *([] if last is None else [last])]
     places = [slice(None) if each.which is None else each.which for each in releases]

@@ -174,10 +174,7 @@ def _ratios() -> list[Floats]:
 def _stages_errors(
     core: Floats, levels: Floats, sizes: Floats, left: Floats, ratios: Floats, strength: float
 ) -> Floats:
-    """Σ of the answer's variances over each block, after stages of the best of these divisions of the precision left.
-
-    V <- 1/(1/V + 1/N) for the centre. Axes: block, division, group; a block is all groups up to its own number.
-    """
+    """Σ of the variances over each block, by V <- 1/(1/V + 1/N) for the best division; axes: block, division, group."""
     members = np.tri(len(sizes))[:, None] * sizes
     variance, answer = np.broadcast_to(core, (len(sizes), len(ratios), len(sizes))), np.zeros(1)
     for ratio in ratios.T:
@@ -191,10 +188,7 @@ def _stages_errors(
 def state_after_core(
     setting: StageSetting, mean: Released[Floats], precision: float, share: float, shape: RingShape, block: Block
 ) -> State:
-    """As `State.after_core`, with the ring's variances; outside the block the core's mean is the answer (P21).
-
-    The core worked on records divided by the root of σ.
-    """
+    """As `State.after_core`, with the ring's variances; outside the block the core's mean is the answer (P21)."""
     root = np.sqrt(shape.stddev)
     weight = np.ones_like(root)
     weight[slice(None) if block is None else block] = 0.0

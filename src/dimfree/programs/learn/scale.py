@@ -19,18 +19,20 @@ from dimfree.programs.choose.core import Size
 from dimfree.programs.choose.friend_radius import FriendRadii
 
 
-def learn_scale(pairs: Pairs, radii: FriendRadii, count: float, mu: float) -> tuple[float, bool]:
-    """(factor of the standard deviations over the shape's, whether it is inside the window); `count` is public.
+def geometric_grid(low: float, high: float, ratio: float) -> Floats:
+    """A public grid from `low` to at least `high`."""
+    cells = max(1, math.ceil(math.log(high / low) / math.log(ratio)))
+    return np.asarray(low * ratio ** np.arange(cells + 1), dtype=np.float64)
 
-    The factor is the median distance between records over the predicted one.
-    """
-    expected, grid = radii.typical(float(c.MEDIAN_SHARE)), _factors()
+
+FACTORS = geometric_grid(1 / c.FACTOR_WINDOW, c.FACTOR_WINDOW, c.FACTOR_STEP)
+
+
+def learn_scale(pairs: Pairs, radii: FriendRadii, count: float, mu: float) -> tuple[float, bool]:
+    """(the median distance over the predicted one, whether it is inside the window); `count` is released or public."""
+    expected, grid = radii.typical(float(c.MEDIAN_SHARE)), FACTORS
     factor = friend_radius(pairs, c.MEDIAN_SHARE, expected * grid, count, mu).value / expected
     return factor, inside(factor, grid)
-
-
-def _factors() -> Floats:
-    return geometric_grid(1 / c.FACTOR_WINDOW, c.FACTOR_WINDOW, c.FACTOR_STEP)
 
 
 def friend_radius(pairs: Pairs, share: Fraction, grid: Floats, count: float, mu: float) -> Released[float]:
@@ -39,27 +41,23 @@ def friend_radius(pairs: Pairs, share: Fraction, grid: Floats, count: float, mu:
     return Released(crossing(counts, grid, float(share), count), counts.event)
 
 
-def factor_clearance(count: float, mu: float, relation: Neighbours) -> float:
-    """`_clearance` of the search for a factor. Public."""
-    return _clearance(count, _factors(), mu, relation)
-
-
-def _clearance(count: float, grid: Floats, mu: float, relation: Neighbours) -> float:
+def clearance(count: float, cells: int, mu: float, relation: Neighbours) -> float:
     """How well all counts of a search distinguish: squared standard deviations, over the log of the number of cells."""
     deviations = 0.5 * max(count, 0.0) * mu / share_sensitivity(c.MEDIAN_SHARE, relation)
-    return deviations**2 / math.log(len(grid) - 1)
+    return deviations**2 / math.log(cells)
 
 
 def with_likely_searches(
-    branches: Sequence[Tested], size: Size, clearance: Callable[[float, Tested], float]
+    branches: Sequence[Tested], size: Size, cells: int, mu: Callable[[Tested], float]
 ) -> list[Tested]:
-    """The branches whose searches are likely to succeed with n̂ records.
+    """The branches whose searches for a median, at this mu over so many cells, are likely to succeed with n̂ records.
 
     Else the one with the most precise searches, if these may succeed with as many records as are possible.
     """
-    likely = [each for each in branches if clearance(size.count * size.rate, each) >= c.SEARCH_LIKELY]
+    count, relation = size.count * size.rate, size.relation
+    likely = [each for each in branches if clearance(count, cells, mu(each), relation) >= c.SEARCH_LIKELY]
     last = sorted(branches, key=lambda branch: branch.search_mu)[-1:]
-    return likely or [each for each in last if clearance(size.possibly, each) >= c.SEARCH_POSSIBLE]
+    return likely or [each for each in last if clearance(size.possibly, cells, mu(each), relation) >= c.SEARCH_POSSIBLE]
 
 
 def inside(value: float, grid: Floats) -> bool:
@@ -85,8 +83,8 @@ def learn_radius(
     Few records widen λ further, because the searches are then less certain. `count` is released. The factors decide
     how often honest data pass the test; privacy does not depend on them.
     """
-    grid, median_mu, wide_mu = geometric_grid(*window, c.RADIUS_STEP), *_looks(mu)
-    middle = friend_radius(pairs, c.MEDIAN_SHARE, grid, count, median_mu)
+    grid, wide_mu = geometric_grid(*window, c.RADIUS_STEP), mu * math.sqrt(1 - c.MEDIAN_LOOK)
+    middle = friend_radius(pairs, c.MEDIAN_SHARE, grid, count, mu * math.sqrt(c.MEDIAN_LOOK))
     wider = middle.value * np.array(c.WIDE_RATIOS)
     wide = friend_radius(pairs, c.WIDE_SHARE, wider, count, wide_mu)
     unsure = share_sensitivity(c.WIDE_SHARE, relation) / wide_mu / count
@@ -99,16 +97,6 @@ def widened(middle: float, wide: float, unsure: float) -> float:
     """λ from the median distance and the wide one, which is so unsure, as a share of the records."""
     widening = min(c.MOST_WIDENING, c.LEAST_WIDENING * (wide / middle) ** c.WIDENING_POWER)
     return wide * widening * (1 + min(c.UNSURE_WIDENING * unsure, 1.0))
-
-
-def _looks(mu: float) -> tuple[float, float]:
-    """The precisions of the searches for the median distance and for the wide one: together mu."""
-    return mu * math.sqrt(c.MEDIAN_LOOK), mu * math.sqrt(1 - c.MEDIAN_LOOK)
-
-
-def radius_clearance(count: float, window: tuple[float, float], mu: float, relation: Neighbours) -> float:
-    """`_clearance` of the search for the median distance. Public."""
-    return _clearance(count, geometric_grid(*window, c.RADIUS_STEP), _looks(mu)[0], relation)
 
 
 _PER_HALVING = 3  # noisy counts for each halving that a search without noise would need
@@ -167,9 +155,3 @@ class Crossing:
         """The posterior probability that the crossing lies in a cell or before it."""
         mass = np.exp(self.log - self.log.max()).sum(axis=1)
         return np.asarray(np.cumsum(mass) / mass.sum())
-
-
-def geometric_grid(low: float, high: float, ratio: float) -> Floats:
-    """A public grid from `low` to at least `high`."""
-    cells = max(1, math.ceil(math.log(high / low) / math.log(ratio)))
-    return np.asarray(low * ratio ** np.arange(cells + 1), dtype=np.float64)

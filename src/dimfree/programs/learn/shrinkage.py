@@ -82,10 +82,7 @@ def mean_score(moments: Floats) -> Floats:
 
 
 def posterior(density: Floats, start: Floats, steps: int, pseudo: float = 0.0) -> Floats:
-    """Probabilities of the atoms for each row of densities (rows, atoms), after so many EM steps from `start`.
-
-    `pseudo`: so many rows more are taken to be distributed as `start`.
-    """
+    """Probabilities of the atoms for each row of densities, by EM from `start`; `pseudo` rows more are as `start`."""
     weights = start
     for _ in range(steps):
         weights = (_sums(density, weights) + pseudo * start) / (len(density) + pseudo)
@@ -95,10 +92,7 @@ def posterior(density: Floats, start: Floats, steps: int, pseudo: float = 0.0) -
 
 
 def _sums(density: Floats, weights: Floats) -> Floats:
-    """Σ over the rows of the probabilities of the atoms, a block of rows at a time.
-
-    The first row of the table is the sum so far: rows are added in their order, wherever a block ends.
-    """
+    """Σ over the rows of the probabilities of the atoms; rows are added in their order, wherever a block ends."""
     rows, each = max(1, _BLOCK // len(weights)), (density @ weights)[:, None]
     table = np.zeros((min(rows, len(density)) + 1, len(weights)))
     for first in range(0, len(density), rows):
@@ -126,10 +120,7 @@ class VarianceRelease:
 
 @dataclass(frozen=True)
 class EarlierSpreads:
-    """Standard deviations from earlier releases than the scores, and the variances of their logarithms.
-
-    Infinite: nothing is known from there.
-    """
+    """SDs from earlier releases than the scores, and the variances of their logarithms; infinite: not known."""
 
     stddev: Floats
     log_variance: Floats

@@ -81,10 +81,7 @@ def run_schedule(
 def _scheduled_radius(
     setting: StageSetting, ball: Ball, schedule: Schedule, honest: Honest, farthest: float
 ) -> tuple[float, float, bool]:
-    """(radius of the stages that count, about the centre of the ball; bias for intervals; whether by a shell).
-
-    The ball is as large as the expected length of a record.
-    """
+    """(clipping radius, bias for intervals, whether by a shell) about a ball as large as the expected length."""
     spectrum, answer = honest.spectrum[: schedule.block], math.sqrt(schedule.counted_precision)
     moments, mu = Moments.of(spectrum), answer / setting.moves
     seen = noisy_lengths(setting, ball, moments.effective_rank, schedule.look_mu, farthest=farthest).value
@@ -102,10 +99,7 @@ def _scheduled_radius(
 
 
 def run_stages(state: State, share: float, most: int = c.MOST_STAGES, *, spherical: bool = False) -> State:
-    """Learned shape: stages for a better centre, with a share of what is left, as planned (P8).
-
-    `spherical`: with noise that is the same in all coordinates, now and after any rotation.
-    """
+    """Learned shape: stages for a better centre, with a share of what is left; `spherical`: of one noise everywhere."""
     for planned in plan_stages(state, share * state.left, most):
         state = _run_stage(state, planned.mu, spherical=spherical)
     return state
@@ -186,10 +180,7 @@ def _few_look(state: State, precision: float) -> tuple[State, float]:
 
 
 def _look(state: State, precision: float, counted: float) -> tuple[State, float]:
-    """One histogram of lengths (P20), and the clipping radius that it suggests over the expected length.
-
-    `counted` is the precision of the answer, whose noise the bias of clipping is compared with.
-    """
+    """One histogram of lengths (P20): its radius over the expected length; `counted`: precision of the answer."""
     setting, ball, rank = state.setting, expected_ball(state), state.rank
     farthest = state.farthest + math.sqrt(float(state.centre[1].sum()))
     scale = state.seen(np.asarray(ball.scale))
@@ -214,10 +205,7 @@ class Planned:
 
 
 def plan_stages(state: State, budget: float, most: int = c.MOST_STAGES, *, answer: bool = False) -> list[Planned]:
-    """Stages of geometric precisions that sum to `budget`: of the plans of a small predicted error, the shortest.
-
-    `answer`: the error is that of the answer, in which precise stages count, not of the centre.
-    """
+    """The shortest good plan of stages of geometric precisions that sum to `budget`; `answer`: by the error of that."""
     plans: list[tuple[float, list[Planned]]] = []
     before = state.seen(state.known.combined[1]), state.seen(state.centre[1])
     for count in range(1, most + 1):
@@ -232,11 +220,7 @@ def plan_stages(state: State, budget: float, most: int = c.MOST_STAGES, *, answe
 def _predicted(
     state: State, variance: Floats, blur: Floats, shares: Floats, counts: Booleans
 ) -> tuple[float, list[Planned]]:
-    """The squared error in the block after stages of these precisions, and the stages with their weights.
-
-    V <- 1/(1/V + 1/N) for the centre, which is off by `blur`; the answer has the weights of P21, in proportion to
-    predicted precisions.
-    """
+    """(squared error in the block, stages with weights of P21), by V <- 1/(1/V + 1/N) for a centre off by `blur`."""
     shrunk, outputs = blur / variance, []
     for share in shares:
         middle = np.sqrt(state.seen(state.stddev) ** 2 + shrunk * variance)  # N about a centre that is off by its error

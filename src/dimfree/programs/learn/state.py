@@ -228,10 +228,7 @@ class State:
         return replace(self, choices={**self.choices, **choices})
 
     def move_to(self, basis: Basis, stddev: Floats | None = None) -> "State":
-        """In other coordinates, with standard deviations there (None: equal ones, of a rotation).
-
-        What was known is one output there, which serves the centre alone.
-        """
+        """In other coordinates, with SDs there (None: equal ones); what was known serves the centre alone."""
         value, variance = self.known.combined
         equal = math.sqrt(float((self.stddev**2).sum()) / basis.width)
         return replace(

@@ -19,10 +19,7 @@ from dimfree.programs.choose import constants as c
 
 
 def length_edges(rank: float) -> Floats:
-    """Public: edges of the cells of a histogram of record lengths, over the predicted length (without 0 and infinity).
-
-    Lengths of high effective rank are alike: cells are narrow about 1, and grow wider (in logarithms) on both sides.
-    """
+    """Public: edges of a histogram of lengths over the predicted one: close about 1, the closer the higher the rank."""
     first = max(c.LENGTH_STEP_LEAST, c.LENGTH_STEP / math.sqrt(rank))
     farthest = max(c.LENGTH_FARTHEST_LEAST, c.LENGTH_FARTHEST / math.sqrt(rank))
     below, above = (_growing_steps(first, math.log(end)) for end in (1 / c.LENGTH_NEAREST, farthest))
@@ -181,10 +178,7 @@ def _posterior_and_bumps(cells: Floats, counts: Floats, noise: float, prior: Flo
 
 
 def _posterior(cells: Floats, counts: Floats, noise: float, used: Floats, prior: Floats) -> tuple[Floats, Floats]:
-    """(weight, amount) of each law: the amount by least squares, the weight by a Gaussian likelihood of used counts.
-
-    Without bumps an amount is at least its own standard deviation: noise may hide so many records.
-    """
+    """(weight, amount) of each law: by likelihood and least squares; an amount is at least what noise may hide."""
     crowd = max(noise, float(counts @ used))
     variance = noise**2 + crowd * cells + (c.TAIL_MODEL_ERROR * crowd * cells) ** 2
     ours = used * cells / variance
@@ -221,11 +215,7 @@ def radius_of_least_loss(tail: Tail, rank: float, mu: float) -> tuple[float, flo
 
 
 def bias_in_bars(tail: Tail, radius: float, rank: float, mu: float) -> float:
-    """What intervals allow for: the likely bias of clipping, in deviations of the noise; a constant if no tail is seen.
-
-    No more than a radius is chosen for: the rest is that of records beyond the last edge. `Reach.beyond` bounds their
-    number; how far out they lie is not measured.
-    """
+    """The likely bias of clipping that intervals allow for, in noise deviations; a constant if no tail is seen."""
     return min(likely_bias(tail, radius, rank, mu), c.OUTER_BIAS_MOST) if tail.told else c.UNSEEN_BIAS
 
 

@@ -52,10 +52,7 @@ def learn_variances(state: State, shares: tuple[float, float] = c.VARIANCE_SHARE
 
 
 def score_norm(strength: float, dimension: int) -> float:
-    """C: at most what the noise of a sum lets one common coordinate reach, and at most what a score reaches.
-
-    `strength`: the number of scores over the noise of their sum, at C = 1.
-    """
+    """C: at most what noise lets one common coordinate reach, and a typical score; `strength`: count over noise."""
     over_noise = c.SCORE_NOISE_SHARE * strength / math.sqrt(2 * math.log(max(dimension, 2)))
     return min(over_noise, c.SCORE_LENGTH * math.sqrt(dimension))
 
