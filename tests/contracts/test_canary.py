@@ -9,7 +9,6 @@ from contracts.conftest import songs
 from flat_options import with_options
 from scipy import sparse
 
-from dimfree.data.records import open_records
 from dimfree.errors import DimfreeError, RefusedRelease
 from dimfree.interop.mean import PrivateMean
 from dimfree.noise import SeededNoise
@@ -59,16 +58,6 @@ def test_a_release_is_silent(table, said_by, way, spread):
         with pytest.raises(RefusedRelease) as error:
             _ = found.mean
         assert_silent(str(error.value), "".join(traceback.format_exception(error.value)))
-
-
-@pytest.mark.parametrize("spread", [1.0, 1e-7], ids=["released", "refused"])
-def test_the_estimator_and_opened_records_are_silent(table, said_by, spread):
-    fitted, said = said_by(lambda: fit(table, shape=Isotropic(spread)))
-    fields = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
-    assert_silent(*said, repr(fitted), repr(fields), *(repr(value) for value in fields.values()))
-    opened = open_records(table)
-    assert_silent(repr(opened), str(opened))
-    assert str(COUNT) not in repr(opened)
 
 
 def test_the_ear_hears_a_canary_and_no_warning_is_about_records(said_by, table):

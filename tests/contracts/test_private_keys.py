@@ -9,14 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from flat_options import with_options
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from recording import RecordingNoise
 
 from dimfree.accounting.events import Unlisted
 from dimfree.accounting.several_runs import Runs, runs_of
-from dimfree.data.people.keys import normalize_key
-from dimfree.data.people.labels import alike, split_groups
+from dimfree.data.people.labels import split_groups
 from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, OutOfMemory, RefusedRelease
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import SeededNoise
@@ -133,16 +130,6 @@ def test_names_are_forms_of_keys_in_their_own_order(rng, entries, names):
     keys = entries * 100
     odd = {"on_missing": "drop", "objective": "relative", "noise": RecordingNoise()}
     assert list(release(rng.normal(size=(len(keys), 2)), groups=keys, **odd)) == names
-
-
-@settings(max_examples=50)
-@given(st.text(max_size=12) | st.integers() | st.dates() | st.times())
-def test_the_form_of_a_name_is_the_name(entry):
-    _, _, keys = split_groups(None, [entry], None)
-    for key in keys:
-        assert normalize_key(key) == key
-        assert normalize_key(str(key)) == key
-        assert normalize_key(*alike((key,))) == key
 
 
 def test_nothing_but_names_is_logged_or_told(frame, caplog, capsys):

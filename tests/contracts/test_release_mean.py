@@ -5,12 +5,10 @@ import warnings
 from contextlib import nullcontext
 
 import numpy as np
-import pandas as pd
 import pytest
 from flat_options import with_options
 from recording import RecordingNoise
 from routes import through_the_core
-from scipy import sparse
 
 from dimfree.data import records
 from dimfree.data.records import Records
@@ -109,27 +107,10 @@ def test_every_shape_releases(table, way, shape):
 
 
 @every_way
-def test_the_kind_of_table_does_not_matter(table, way):
-    dense = released(table, way)
-    frame = released(pd.DataFrame(table, columns=["a", "b", "c"]), way)
-    twins = [sparse.csr_array(table), np.asfortranarray(table)]
-    for twin in twins:
-        assert released(twin, way) == dense
-    assert frame.columns == ("a", "b", "c")
-    assert np.array_equal(frame.mean, dense.mean)
-    assert np.array_equal(frame.noise_stddev, dense.noise_stddev)
-
-
-@every_way
 def test_how_the_table_is_cut_into_blocks_does_not_matter(monkeypatch, table, way):
     whole = released(table, way)
     monkeypatch.setattr(records, "_BLOCK_ENTRIES", 100)
     assert released(table, way) == whole
-
-
-@every_way
-def test_row_order_does_not_matter(table, way, rng):
-    assert released(table[rng.permutation(COUNT)], way) == released(table, way)
 
 
 # Equivariance

@@ -69,28 +69,6 @@ def test_every_group_is_released_as_if_it_stood_alone(frame):
     assert empty["east"].refusal == empty["nobody-lives-here"].refusal
 
 
-@pytest.mark.parametrize("ward", ["ICU", "", "0.5", "9007199254740993"])
-@pytest.mark.parametrize("keys", [[1, 2], ["1", "2"]], ids=["numbers", "words"])
-def test_one_ward_in_a_file_empties_no_group(frame, tmp_path, ward, keys):
-    """A newcomer in no group changes nothing, whatever `read_csv` makes of the column for their sake."""
-    path, wards = tmp_path / "a.csv", frame["region"].map({"north": 1, "south": 2}).fillna(3).astype(int)
-    frame.assign(region=wards).to_csv(path, index=False)
-    before = release(pd.read_csv(path), keys=keys, on_missing="drop")
-    path.write_text(path.read_text() + f"0.0,{ward},0.0\n")
-    after = release(pd.read_csv(path), keys=keys, on_missing="drop")
-    assert before == after
-    assert not before.refused
-    assert np.array_equal(before[keys[0]].mean, release(frame, keys=["north", "south"])["north"].mean)
-
-
-def test_text_beside_numbers_is_an_error_under_raise(frame):
-    wards = frame["region"].map({"north": 1, "south": 2}).astype(object).fillna("secret-161803")
-    with pytest.raises(InvalidRecords, match="'region' mixes kinds of keys") as error:
-        release(frame.assign(region=wards), keys=[1, 2])
-    assert "161803" not in str(error.value)
-    release(frame.assign(region=wards), keys=[1, 2], on_missing="drop")
-
-
 def test_a_series_of_groups_with_another_index(frame):
     rows, regions = frame[["age", "income"]], frame["region"]
     assert release(rows, groups=regions) == release(rows, groups=list(regions))

@@ -1,7 +1,5 @@
 """release_mean and PrivateMean with a unit: what they promise, what they estimate, and what they never say."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,25 +92,6 @@ def test_no_key_of_one_person_stops_the_release_of_the_others(frame, strange):
     found, alike = (release(rows, unit=unit, on_missing="drop") for unit in (keys, wanted))
     assert found == alike
     assert not found.refused
-
-
-@pytest.mark.parametrize("strange", ["A17", "", "0.5", "True"])
-def test_one_key_in_a_file_splits_and_merges_nobody(frame, tmp_path, strange):
-    """`read_csv` makes numbers, floats or text of all keys, by what one of them is; in pieces, of each piece apart."""
-    numbered = frame.assign(who=10 + pd.factorize(frame["who"])[0])
-    numbered.to_csv(tmp_path / "before.csv", index=False)
-    (tmp_path / "after.csv").write_text((tmp_path / "before.csv").read_text() + f"0.0,{strange},0.0\n")
-    whole = pd.read_csv(tmp_path / "after.csv")
-    pieces = pd.concat(pd.read_csv(tmp_path / "after.csv", chunksize=500), ignore_index=True)
-    wanted = [*map(str, numbered["who"]), "somebody" if strange in ("A17", "True") else None]
-    rows = whole[["age", "income"]]
-    found = [release(table, unit="who", on_missing="drop") for table in (whole, pieces)]
-    assert found[0] == found[1] == stated(release(rows, unit=wanted, on_missing="drop"), found[0])
-    assert not found[0].refused
-
-
-def stated(release, named):
-    return replace(release, guarantee=named.guarantee, parameters=named.parameters)
 
 
 def test_a_series_with_another_index_is_never_matched_by_position(frame):
