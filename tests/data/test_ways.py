@@ -239,7 +239,7 @@ print(rows, (peak() - before) / 1024)
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's account of memory")
 def test_a_pass_over_a_wide_parquet_file_takes_little_memory(tmp_path):
-    """13 000 x 2500 numbers in one row group are 248 MiB; whole copies of it, as other readers make, take twice that."""
+    """13 000 x 2500 numbers in one row group are 248 MiB; whole copies, as other readers make, take twice that."""
     rows = np.random.default_rng(0).normal(size=(13_000, 2500))
     pq.write_table(arrow(rows, [f"c{place}" for place in range(2500)]), tmp_path / "wide.parquet")
     words = [sys.executable, "-c", PEAK, str(tmp_path / "wide.parquet")]
