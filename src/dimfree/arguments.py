@@ -110,6 +110,13 @@ ARGUMENTS = {
         metavar="A=LOW:HIGH,...",
         doors=(MEAN, MEANS, ESTIMATOR),
     ),
+    "norm": Argument(
+        None,
+        "Publicly known bound on the Euclidean length of every record, as of embeddings: longer ones are clipped.",
+        float | None,
+        TABLE,
+        doors=(MEAN, MEANS, ESTIMATOR),
+    ),
     "neighbours": Argument(
         "add-remove",
         "add-remove hides whether someone is in the table; replace-one makes the number of rows public.",

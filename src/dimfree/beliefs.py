@@ -68,5 +68,6 @@ class Beliefs:
             chooses_basis=request.chooses_basis,
             on_missing=request.on_missing,
             totals=request.unit_rows is not None,
+            norm=request.norm,
             by_columns=request.by_columns(named=columns is not None),
         )

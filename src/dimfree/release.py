@@ -21,6 +21,8 @@ from dimfree.ledger.charging import Debit, check_ledger
 from dimfree.ledger.ledger import Ledger
 from dimfree.noise import Noise
 from dimfree.options import Options
+from dimfree.programs.ball import METHOD as BALL
+from dimfree.programs.ball import refuse_ball, release_ball
 from dimfree.programs.columns.run import refuse_columns, release_columns
 from dimfree.programs.known import refuse_known, release_known
 from dimfree.programs.run import OUT_OF_RANGE, Run
@@ -42,6 +44,7 @@ PROGRAMS: dict[str, Program] = {
     "known": Program(release_known, refuse_known, "stable"),
     "unknown": Program(release_unknown, refuse_unknown, "auto"),
     "columns": Program(release_columns, refuse_columns, "columns"),
+    "ball": Program(release_ball, refuse_ball, BALL),
 }
 
 
@@ -61,6 +64,7 @@ def release_mean(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
     bounds: Mapping[Any, tuple[float, float]] | None = None,
+    norm: float | None = None,
     ledger: Ledger | None = None,
     device: str | None = None,
     noise: Noise | None = None,
@@ -131,6 +135,9 @@ def release_mean(
     bounds : mapping of names to (low, high), optional
         Publicly known ends of columns, such as {"age": (0, 120)}, never computed from X: an entry beyond counts as the
         bound, before anything else is done with it. A column without a name goes by its place. The release states them.
+    norm : float, optional
+        A publicly known bound on the Euclidean length of every record, as of unit-norm embeddings or clipped updates.
+        Longer records are clipped to it. Any number of records is answered: there is no core and no refusal.
     ledger : Ledger, optional
         A persistent budget. It is charged before any noise is drawn. A refusal that public numbers alone decide, and
         an error about the table, cost nothing.

@@ -63,6 +63,7 @@ def release_means(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
     bounds: Mapping[Any, tuple[float, float]] | None = None,
+    norm: float | None = None,
     ledger: Ledger | None = None,
     noise: Noise | None = None,
     options: Options = Options(),
@@ -118,6 +119,8 @@ def release_means(
         Which columns, as in `release_mean`; `groups` and `unit` name columns beside them.
     bounds : mapping of names to (low, high), optional
         Publicly known ends of columns, as in `release_mean`.
+    norm : float, optional
+        A publicly known bound on the length of every record, as in `release_mean`.
     ledger : Ledger, optional
         A persistent budget, charged once for all groups before any noise is drawn.
     noise : Noise, optional
@@ -229,7 +232,7 @@ def _plan_runs(request: Request, scale: Scale, *, named: bool, listed: bool) -> 
     learned, failure = request.learned is not None, request.options.failure_probability
     relative = request.by_columns(named=named and scale == AUTO) == "relative"
     request = replace(request, objective="relative" if relative else "total")
-    alone = request.program == "columns"
+    alone = request.program in ("columns", "ball")
     if scale == AUTO and not alone:
         scale = "learn" if learned else "known"
     group = gaussian_opening if alone else _opening(scale, failure)

@@ -11,7 +11,16 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from numpy.typing import ArrayLike
 
-from dimfree._validate import check_choice, check_count, check_exactly_one, check_kind, is_word, quoted, reject_shape
+from dimfree._validate import (
+    check_between,
+    check_choice,
+    check_count,
+    check_exactly_one,
+    check_kind,
+    is_word,
+    quoted,
+    reject_shape,
+)
 from dimfree.accounting.budget import Budget, Neighbours, check_budget, warn_of_weak_guarantee
 from dimfree.accounting.events import has_fine_noise
 from dimfree.arguments import ARGUMENTS, MEAN, REQUIRED
@@ -32,6 +41,7 @@ NeighboursName = Literal["add-remove", "replace-one"]
 OnMissing = Literal["raise", "drop", "column"]
 Objective = Literal["auto", "relative", "total"]
 
+NORMS = 1e-60, 1e60  # in the units of the records
 _DEFAULTS = {name: row.default for name, row in ARGUMENTS.items() if MEAN in row.doors and row.default is not REQUIRED}
 _UNCHANGED = ("objective", "covariance", "shape", "basis", "unit", "unit_rows", "on_missing", "device")
 
@@ -46,6 +56,7 @@ class Request:
     covariance: ArrayLike | None
     shape: Shape | str | None
     basis: object
+    norm: float | None
     unit: object
     unit_rows: int | None
     on_missing: OnMissing
@@ -76,6 +87,7 @@ class Request:
             selection=Schema.checked(asked.columns, asked.exclude, bounds=asked.bounds),
             place=place_of(asked.device),
             noise=opened(asked.noise),
+            norm=None if asked.norm is None else check_between("norm", asked.norm, *NORMS),
             options=options,
             **{name: getattr(asked, name) for name in _UNCHANGED},
         )
@@ -101,6 +113,8 @@ class Request:
         """The name of the program that answers."""
         if self.learned is None:
             return "known"
+        if self.norm is not None:
+            return "ball"
         return "columns" if self.objective == "relative" or self.on_missing == "column" else "unknown"
 
     @property
@@ -113,7 +127,7 @@ class Request:
 
         Columns with names tend to have units of their own, so "auto" weighs each by its own spread.
         """
-        if self.learned != AUTO or not self._columns_as_they_are:
+        if self.learned != AUTO or self.norm is not None or not self._columns_as_they_are:
             return None
         return ("relative" if named else "total") if self.objective == AUTO else self.objective
 
@@ -134,6 +148,13 @@ class Request:
             check_exactly_one(self.covariance, self.shape)
             if not isinstance(self.shape, Shape | None):
                 raise reject_shape("shape", self.shape)
+        if self.norm is not None and (
+            self.learned is None or self.objective == "relative" or self.on_missing == "column"
+        ):
+            raise InvalidParameter(
+                "Expected norm without covariance, objective='relative' and on_missing='column': it bounds the "
+                "Euclidean length of a whole record. Leave them out, or leave out norm. No budget was charged."
+            )
         if self.objective == "relative" and self.by_columns(named=True) is None:
             raise InvalidParameter(
                 "Expected objective='relative' without covariance, shape and basis: it learns the spread of "

@@ -130,6 +130,8 @@ WAYS: dict[str, tuple[Callable[..., Any], Callable[..., np.ndarray]]] = {
     "menu, spherical": (mean(**SCARCE), lambda rng: rng.normal(size=(400, 24))),
     "menu, uneven": (mean(**SCARCE), lambda rng: rng.normal(size=(400, 24)) * np.geomspace(1, 1e-3, 24)),
     "ring": (mean(**WIDE), wide),
+    "ball, plain": (mean(norm=2.0, **SCARCE), lambda rng: rng.normal(size=(400, 24)) / 5),
+    "ball, refined": (mean(norm=9.0, **LOW), correlated),
     "columns": (mean(objective="relative", **SCARCE), mixed),
     "columns, sparse": (mean(sparse.csr_array, objective="relative"), thin),
     "columns, early": (mean(early=200, objective="relative", core_sample=100), mixed),

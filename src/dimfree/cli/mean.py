@@ -29,11 +29,11 @@ _SHAPES = {
     "each group": "the SD of every column is privately estimated in each group",
     "given": "given",
 }
-_UNCHANGED = ("epsilon", "delta", "objective", "unit_rows", "on_missing")
+_UNCHANGED = ("epsilon", "delta", "objective", "norm", "unit_rows", "on_missing")
 
 
 @takes(
-    "data epsilon delta columns exclude bounds schema format delimiter decimal encoding yes objective covariance "
+    "data epsilon delta columns exclude bounds norm schema format delimiter decimal encoding yes objective covariance "
     "shape_from shape basis window unit unit_rows group_by groups private_groups ledger dataset purpose neighbours "
     "failure_probability outliers tails scale on_missing scheduler device out json report title owner force"
 )

@@ -67,6 +67,8 @@ class PrivateMean(BaseEstimator):
         As in `release_mean`.
     columns, exclude, bounds
         Which columns of X and their public ends, as in `release_mean`; attributes and later tables have these columns.
+    norm
+        A public bound on the length of every record, as in `release_mean`.
     core_sample, scale, tails, outliers, window, failure_probability
         As in `Options`.
     unit : str, optional

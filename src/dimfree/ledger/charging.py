@@ -76,6 +76,7 @@ def _digest_parameters(what: str, request: Request, beliefs: Beliefs, **more: An
         "basis": "auto" if request.chooses_basis else basis and f"{basis.name} {_digest(turned.tobytes())}",
         "columns": len(beliefs.spectrum),
         "spectrum": _digest(beliefs.spectrum.tobytes()),
+        **({} if request.norm is None else {"norm": request.norm}),
         **more,
     }
     return _digest(canonical(content).encode())

@@ -56,6 +56,7 @@ class Run:
     chooses_basis: bool = False  # whether the coordinates of the noise are chosen by released numbers
     on_missing: str = "raise"
     totals: bool = False  # whether a record adds up rows, so that bounds of entries are none of records
+    norm: float | None = None  # the public radius of a ball about the origin that holds the records
     by_columns: str | None = None  # objective of the per-column estimator: "relative", "total"; None: not used
 
     @property

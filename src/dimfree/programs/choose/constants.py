@@ -375,3 +375,12 @@ PROFILE_COUNT_SHARE, PROFILE_SEARCH_SHARE = 0.02, 0.25
 COMPLETE_GROUPS = 0.5  # [share of groups] With fewer complete groups the profile is refused.
 COARSEST_PROFILE = 1.0  # [log2 of coordinates] With more noise in log2(1 + N_j) the profile is refused.
 EASY = 2.0  # [factor] An instance is easy if learning a few variances comes within this factor of knowing all.
+
+# --- Records in a known ball (ball.py) --------------------------------------------------------------------------------
+
+BALL_SHARES = (0.002, 0.01)  # [share of P: least and most] The first mean, which only serves as a center.
+BALL_LENGTH_SHARE = 0.003  # [share of P] The median distance from the first mean.
+BALL_LENGTHS = (1e-3, 2.0, 1.05)  # [radius: least, most, step] Where it is searched.
+# [factor] Refine if records are typically so many times nearer to the first mean than the ball is wide. It costs up to
+# a third of P; nearer to 1, what clipping takes on one side of a sphere can exceed the noise that it saves.
+BALL_GAIN = 3.0
