@@ -101,7 +101,7 @@ def test_any_released_numbers_end_in_a_release_or_a_refusal(way: str, relation: 
 @pytest.mark.parametrize("objective", ["relative", "total"])
 def test_so_do_those_of_groups(keys: object, objective: str) -> None:
     given = {"groups": np.arange(800) % 2, "keys": keys, "objective": objective, **BUDGET}
-    for extreme in EXTREMES:
+    for extreme in EXTREMES[objective == "total" :: 2]:
         means = release_means(table(800, 2), **given, noise=FarNoise(*extreme))
         means.to_json(), repr(means)
         for release in means.values():

@@ -190,6 +190,20 @@ def test_the_release_is_that_of_the_array(tmp_path, monkeypatch, table, expected
     assert release.noise_stddev.tobytes() == expected.noise_stddev.tobytes()
 
 
+@pytest.mark.parametrize("way", IN_MEMORY)
+def test_the_estimator_and_groups_take_it_too(tmp_path, monkeypatch, table, expected, way):
+    given = {"epsilon": 4.0, "delta": 1e-6, "covariance": np.array([1.0, 4e4, 0.25, 0.25])}
+    fitted = dimfree.PrivateMean(**given, noise=SeededNoise(5)).fit(WAYS[way](tmp_path, table, monkeypatch))
+    assert fitted.location_.tobytes() == expected.mean.tobytes()
+    groups = {"groups": np.arange(len(table)) % 2, "keys": [0, 1]}
+    found, wanted = (
+        dimfree.release_means(X, **given, **groups, noise=SeededNoise(5))
+        for X in (WAYS[way](tmp_path, table, monkeypatch), table)
+    )
+    assert not wanted.refused
+    assert [each.mean.tobytes() for each in found.values()] == [each.mean.tobytes() for each in wanted.values()]
+
+
 def test_every_row_of_the_page_is_a_way():
     sections = [part.partition("\n### ")[0] for part in PAGE.read_text(encoding="utf-8").split("\n## ")[1:3]]
     rows = re.findall(r"^\| *([^|]+?) *\|", "\n".join(sections), flags=re.MULTILINE)
