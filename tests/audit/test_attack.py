@@ -39,9 +39,6 @@ def few(monkeypatch):
     return limit
 
 
-# ---- samples
-
-
 @pytest.mark.slow
 @sampling(1e-6)
 def test_a_right_release_is_not_accused(few, seed):
@@ -63,9 +60,6 @@ def test_too_little_time_is_stated():
     assert sample(PER_COLUMN, EPSILON, 1e-3, FAILURE, SeededNoise(0)).verdict == "no time"
 
 
-# ---- tables
-
-
 @pytest.mark.parametrize("name", CALLS)
 def test_pairs_are_neighbors(name):
     call, found = CALLS[name], list(pairs(CALLS[name]))
@@ -83,9 +77,6 @@ def test_every_call_answers_ordinary_records(name):
     answers = [released_numbers(call.release(call.table(), EPSILON, SeededNoise(seed))) for seed in range(5)]
     assert sum(numbers[0] == 0 for numbers in answers) >= 3
     assert {len(numbers) for numbers in answers} == {len(answers[0])}
-
-
-# ---- the run and its report
 
 
 @pytest.mark.slow

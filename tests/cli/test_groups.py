@@ -80,9 +80,6 @@ def by_hand(data="data.parquet", seed=42, **changes):
     )
 
 
-# ------------------------------------------------------------------------------------------------ product and talk
-
-
 @pytest.mark.parametrize("data", ["data.csv", "data.parquet"])
 def test_a_long_table_to_stdout_and_talk_to_stderr(folder, data, seed):
     result = run(data=data)
@@ -158,9 +155,6 @@ def test_every_option_reaches_the_release(folder, monkeypatch):
     assert second["objective"] == "auto"
 
 
-# ------------------------------------------------------------------------------------------------ refusals
-
-
 def test_all_refused_is_exit_3_and_no_table(folder):
     Path("keys.txt").write_text("east\nwest\n")
     result = run("-o", "means.csv", "--json", "record.json", expect=3)
@@ -189,9 +183,6 @@ def test_groups_by_their_own_spreads(folder):
     means = Means.from_json(Path("record.json").read_text())
     assert means.overall is None
     assert {release.parameters["objective"] for release in means.values() if not release.refused} == {"relative"}
-
-
-# ------------------------------------------------------------------------------------------------ bad input
 
 
 def sentence_of(*args, **kwargs):
@@ -240,9 +231,6 @@ def test_a_column_without_any_of_the_names_is_refused_not_an_error(folder):
     run("--unit", "region", data="data.parquet", groups=by_age, known=[], expect=3)
 
 
-# ------------------------------------------------------------------------------------------------ progress
-
-
 def test_the_bar_moves_group_by_group(folder, monkeypatch):
     shown = []
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
@@ -252,11 +240,6 @@ def test_the_bar_moves_group_by_group(folder, monkeypatch):
     assert [(step["completed"], step["total"]) for step in groups] == [(0, 3), (1, 3), (2, 3)]
     assert groups[1]["description"] == "Releasing: group 2"
 
-
-# ------------------------------------------------------------------------------------------------ the real release
-
-
-# ------------------------------------------------------------------------------------------------ private groups
 
 PRIVATE = ["--group-by", "region", "--private-groups"]
 

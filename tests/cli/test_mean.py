@@ -83,9 +83,6 @@ def sentence_of(*args, expect=2, **kwargs):
     return line
 
 
-# ------------------------------------------------------------------------------------------------ product and talk
-
-
 def test_csv_to_stdout_and_talk_to_stderr(folder, fake_release):
     result = run(data="data.csv")
     header, *lines = result.stdout.splitlines()
@@ -146,9 +143,6 @@ def test_a_refusal_is_recorded_but_no_mean_is_written(folder, fake_release):
     assert run(expect=3).stdout == ""
 
 
-# ------------------------------------------------------------------------------------------------ before spending
-
-
 @pytest.mark.parametrize("option", ["-o", "--json"])
 def test_targets_are_checked_before_noise_is_drawn(folder, fake_release, option):
     ending = "json" if option == "--json" else "csv"
@@ -169,9 +163,6 @@ def test_budgets_are_checked_before_the_data_are_read(folder, fake_release, opti
     line = sentence_of(option, value, data="missing.npy")
     assert option.strip("-") in line
     assert "missing" not in line
-
-
-# ------------------------------------------------------------------------------------------------ bad input
 
 
 @pytest.mark.parametrize(
@@ -207,9 +198,6 @@ def test_missing_options_and_unknown_ones(folder):
         assert result.stdout == ""
 
 
-# ------------------------------------------------------------------------------------------------ trouble
-
-
 @pytest.mark.parametrize("error", [ValueError, RuntimeError, MemoryError, OSError])
 def test_a_mistake_of_ours_keeps_the_data_inside(folder, fake_release, error):
     fake_release.outcome = error(f"{SECRET}")
@@ -223,9 +211,6 @@ def test_a_mistake_of_ours_can_be_seen_on_request(folder, fake_release, monkeypa
     fake_release.outcome = ValueError("a mistake")
     result = CliRunner().invoke(app, ["mean", "data.npy", *BUDGET])
     assert result.exception is fake_release.outcome
-
-
-# ------------------------------------------------------------------------------------------------ progress
 
 
 def test_a_terminal_that_is_gone_loses_no_release(monkeypatch):
@@ -262,9 +247,6 @@ def test_no_bar_outside_a_terminal(folder, fake_release, monkeypatch):
     result = run("-o", "mean.csv")
     assert "Releasing" not in result.stderr
     assert "Reading" not in result.stderr
-
-
-# ------------------------------------------------------------------------------------------------ the real release
 
 
 @pytest.fixture

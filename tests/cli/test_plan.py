@@ -67,9 +67,6 @@ def stddevs_of(question):
     return question["spectrum"] if isinstance(question, dict) else question.stddevs
 
 
-# What is shown
-
-
 def test_the_card_of_a_plan(asked, real):
     done = invoke("plan")
     assert done.exit_code == 0, done.stderr
@@ -130,9 +127,6 @@ def test_json_is_the_only_thing_on_stdout(asked, real, command):
         assert 1 < found.knee < 4
 
 
-# What is asked
-
-
 def test_every_option_arrives_at_a_plan(asked):
     assert invoke("plan", *SETTINGS, "--objective", "total", "--confidence", 0.9).exit_code == 0
     assert invoke("plan").exit_code == 0
@@ -189,9 +183,6 @@ def test_like_a_public_table(asked, folder, command, monkeypatch):
     assert asked == []
 
 
-# Files
-
-
 @pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize(("command", "name"), [("plan", "a.json"), ("tradeoff", "a.JSON"), ("tradeoff", "a.md")])
 def test_the_numbers_are_written(folder, real, command, name):
@@ -244,9 +235,6 @@ def test_an_interrupt_leaves_nothing_behind(folder, command, where, name, monkey
     assert done.exit_code == 130
     assert "half-written" in done.stderr
     assert list(folder.iterdir()) == []
-
-
-# Bad input
 
 
 @pytest.mark.parametrize(
@@ -319,9 +307,6 @@ def test_without_altair_the_remedy_is_said_first(monkeypatch):
     done = invoke("tradeoff", "--chart", "found.svg")
     assert done.exit_code == 2
     assert "pip install 'altair>=" in " ".join(done.stderr.split())
-
-
-# The real thing
 
 
 def test_the_examples_of_the_help_run(folder):

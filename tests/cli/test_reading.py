@@ -91,9 +91,6 @@ def test_standard_input():
     assert "271828" not in mistaken.stderr
 
 
-# ------------------------------------------------------------------------------------------------ identifiers
-
-
 class Terminal:
     def isatty(self):
         return True
@@ -123,8 +120,6 @@ def test_a_terminal_is_asked(monkeypatch):
         table.confirm(plain)
         reading_module.Data("people.csv", None, True, Schema()).confirm(suspicious)
 
-
-# ------------------------------------------------------------------------------------------------ weak guarantees
 
 STRICT = ["--epsilon", "1", "--delta", "1e-6"]
 
@@ -160,9 +155,6 @@ def test_a_terminal_is_asked_whether_to_release_with_a_weak_guarantee(monkeypatc
     assert CliRunner().invoke(app, [*weak, "--yes"]).exit_code == 0
     assert CliRunner().invoke(app, [*weak[:4], *STRICT]).exit_code == 0
     assert len(asked) == 1
-
-
-# ------------------------------------------------------------------------------------------------ the schema file
 
 
 def test_a_schema_says_it_once():
@@ -211,9 +203,6 @@ def test_a_schema_that_cannot_be_used(name, content, said):
     assert run("people.csv", "--schema", "none.toml").exit_code == 2
 
 
-# ------------------------------------------------------------------------------------------------ public bounds
-
-
 @pytest.fixture
 def seeded(monkeypatch):
     monkeypatch.setattr("dimfree.noise.SystemNoise", lambda: SeededNoise(7))
@@ -235,26 +224,21 @@ def test_bounds_hold_entries_and_are_told(words):
     held_table(low, high)
     Path("b.toml").write_text(f"[bounds]\nage = [{low}, {high}]\npatient_id = [0, 1]\n")
     result = run("people.csv", "--schema", "b.toml", *words, "--json", "r.json", "--report", "r.html")
-    wanted = run("held.csv", *words, "--json", "w.json")
+    wanted = run("held.csv", "--schema", "b.toml", *words, "--json", "w.json")
     assert columns_of(result) == columns_of(wanted)
     assert result.stdout == wanted.stdout
     said = " ".join(result.stderr.replace("│", " ").split())
     assert f"age {low:.15g} to {high:.15g}: public. An entry beyond counts as the bound" in said
     assert "patient_id 0" not in said
-    assert "counts as the bound" not in wanted.stderr
-    release, other = (Release.from_json(Path(name).read_text()) for name in ("r.json", "w.json"))
+    release = Release.from_json(Path("r.json").read_text())
     assert json.loads(release.parameters["bounds"]) == {"age": [low, high]}
-    assert {**other.parameters, "bounds": release.parameters["bounds"]} == release.parameters
-    assert release.ledger.delta() == other.ledger.delta()
+    assert Path("w.json").read_text() == Path("r.json").read_text()
     assert "public bounds of columns" in Path("r.html").read_text()
 
 
 def test_many_bounds_stay_a_short_row():
     rows = dict(bounds_rows(Bounds.checked({f"c{at}": (0, at + 1) for at in range(30)})))
     assert "c7 0 to 8; and 22 more: public" in rows["bounds"]
-
-
-# ------------------------------------------------------------------------------------------------ messages
 
 
 def test_the_format_that_was_asked_for_is_named():

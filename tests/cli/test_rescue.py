@@ -52,9 +52,6 @@ def full_from(nth, monkeypatch):
     monkeypatch.setattr(os, "fsync", fsync)
 
 
-# ------------------------------------------------------------------------------------------------ before the charge
-
-
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize(
     ("words", "said"),
@@ -108,9 +105,6 @@ def test_a_disk_that_is_full_already(monkeypatch, folder, grouped, nth):
     result = run("-o", "m.csv", "--json", "r.json", "--report", "p.html", grouped=grouped, expect=2)
     assert "no space left" in result.stderr
     assert (debits(), sorted(path.name for path in folder.iterdir())) == (0, before)
-
-
-# ------------------------------------------------------------------------------------------------ after the charge
 
 
 @pytest.mark.parametrize("grouped", [False, True])

@@ -190,9 +190,6 @@ def process(number, step, words):
     return subprocess.run(words, env=environment, capture_output=True, text=True)
 
 
-# ------------------------------------------------------------------------------------------------ steps that are whole
-
-
 class Arrived(Exception):
     pass
 

@@ -110,9 +110,6 @@ def test_missing_keys_stop_or_count_for_nothing(folder):
     run("--unit", "visit", "--on-missing", "drop", data="gaps.csv")
 
 
-# ------------------------------------------------------------------------------------------------ reading
-
-
 def test_cells_are_text_without_the_spaces_around_them(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('who,x\n 007 ,1\n7,2\n"a,b",3\n,4\nNA,5\nnan,6\n1.0,7\n')

@@ -263,9 +263,6 @@ def test_a_name_that_is_no_text_is_an_error_of_ours(path: Path, sound: Sound) ->
         assert ours(lambda name=name: Ledger(path, name)) is None
 
 
-# ---- rows that were changed
-
-
 def rewritten(path: Path, change: Callable[[list], None]) -> None:
     """All entries made anew with fitting sums and digests, after `change` was applied to (day, event, content)."""
     contents = [(entry.day, entry.event, entry.content) for entry in Ledger(path, "d").entries()]

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich.console import Console
 
 from dimfree import __version__
 from dimfree.arguments import Argument
@@ -105,7 +106,5 @@ def audit(asked: Any) -> None:
 
 def _show(title: str, header: Any, rows: Any, verdict: int, lines: Any, summary: str) -> None:
     """Print the table to stdout, each row in the style of its verdict, and the summary to stderr."""
-    from rich.console import Console
-
     show_product(lambda: draw_table(title, ((_STYLES.get(row[verdict], ""), row) for row in rows), header), lines)
     Console(stderr=True).print(summary, highlight=False, markup=False)

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich.console import Console
 
 import dimfree
 from dimfree.arguments import REQUIRED, Argument
 from dimfree.cli.course import current, undivided
 from dimfree.cli.options import FORCE, JSON, takes
-from dimfree.cli.output import check_outputs
+from dimfree.cli.output import check_outputs, draw_table
 from dimfree.errors import InvalidFile, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
@@ -79,6 +80,7 @@ def show(asked: Any) -> None:
     total. "interrupted?" marks a charge without a known outcome: the release
     may have crashed, and its charge counts.
     """
+    from dimfree.ledger.entries import shown_rows
     from dimfree.ledger.ledger import datasets_in
 
     names = [asked.dataset] if asked.dataset else datasets_in(asked.ledger)
@@ -89,7 +91,9 @@ def show(asked: Any) -> None:
     for found in opened:
         typer.echo(f"{found.statement()} Head: {found.head}")
         if asked.dataset:
-            _print_table(found)
+            rows = (("", row) for row in shown_rows(found.entries()))
+            header = ("entry", "day", "what", "purpose", "epsilon", "delta", "spent", "outcome")
+            Console(highlight=False).print(draw_table(None, rows, header, box=None))
 
 
 @takes(
@@ -210,15 +214,3 @@ def _summary(found: "dimfree.Ledger") -> dict[str, Any]:
         "statement": found.statement(),
         "head": found.head,
     }
-
-
-def _print_table(found: "dimfree.Ledger") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from dimfree.ledger.entries import shown_rows
-
-    table = Table("entry", "day", "what", "purpose", "epsilon", "delta", "spent", "outcome", box=None)
-    for row in shown_rows(found.entries()):
-        table.add_row(*row)
-    Console(markup=False, highlight=False).print(table)

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 import dimfree
 from dimfree.cli.course import STDOUT, current
@@ -129,12 +132,9 @@ def _file_record(text: str) -> str:
 
 
 def draw_table(
-    title: str, rows: Iterable[tuple[str, Sequence[str]]], header: Sequence[str] = (), **options: Any
+    title: str | None, rows: Iterable[tuple[str, Sequence[str]]], header: Sequence[str] = (), **options: Any
 ) -> Any:
     """A table of rows, each in its style. A text, such as a path or a name, is never taken for markup."""
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(*header, title=title, show_header=bool(header), title_justify="left", **options)
     for style, texts in rows:
         table.add_row(*map(Text, texts), style=style)
@@ -143,8 +143,6 @@ def draw_table(
 
 def show_card(title: str, rows: Iterable[tuple[str, str]], private: bool) -> None:
     """Print rows of names and texts to stderr."""
-    from rich.console import Console
-
     console = Console(stderr=True)
     console.print(draw_table(title, (("", row) for row in rows)))
     if not private:
@@ -153,8 +151,6 @@ def show_card(title: str, rows: Iterable[tuple[str, str]], private: bool) -> Non
 
 def show_product(drawn: Callable[[], Any], lines: Iterable[Sequence[str]]) -> None:
     """Print a table to stdout: drawn on a terminal, else its cells with tabs between."""
-    from rich.console import Console
-
     console = Console()
     if console.is_terminal:
         console.print(drawn())

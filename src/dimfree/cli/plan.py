@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
+from rich.box import SIMPLE_HEAD
 
 import dimfree
 from dimfree.arguments import ARGUMENTS, BUDGET, OUTPUT, RECORDS, REQUIRED, Argument
@@ -212,8 +213,6 @@ def _lines(found: "dimfree.Plan") -> list[tuple[str, str]]:
 
 
 def _draw_plan(found: "dimfree.Plan") -> Any:
-    from rich.box import SIMPLE_HEAD
-
     lines = _lines(found)
     names = [name if at == 0 or name != lines[at - 1][0] else "" for at, (name, _) in enumerate(lines)]
     rows = [("", (name, text)) for name, (_, text) in zip(names, lines, strict=True)]

@@ -1,7 +1,9 @@
 """How `dimfree mean` reads DATA and the public files beside it: columns, text, bounds, covariance, basis, shape."""
 
 import csv
+import json
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -185,9 +187,6 @@ def bounds_rows(bounds: Any) -> Iterator[tuple[str, str]]:
 
 def _read_schema(path: Path) -> dict[str, Any]:
     """A public file in TOML or JSON with the options of DATA; an error states what may stand in it."""
-    import json
-    import tomllib
-
     from dimfree.data.schema import Bounds
 
     parse, ending = {".toml": tomllib.loads, ".json": json.loads}.get(path.suffix.lower()), path.suffix.lower()

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -85,8 +86,6 @@ def report(asked: Any) -> None:
         write_file(asked.page, content, force=asked.force)
         typer.echo(f"Written: {asked.page}", err=True)
         if asked.registry is not None:
-            from datetime import UTC, datetime
-
             from dimfree.report.page import registry_json
 
             entry = registry_json(release, **about, written=datetime.now(UTC).date())
