@@ -13,7 +13,6 @@ from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter
 from dimfree.noise import SeededNoise
-from dimfree.planning import simulated_table
 from dimfree.planning.predict import (
     TOO_FEW_COLUMNS,
     UNUSED,
@@ -78,21 +77,6 @@ def test_units_scale_the_error_and_do_not_matter_to_the_relative_objective():
     )
     assert other.error == pytest.approx(8 * one.error, rel=0.01)
     assert Question(9, spread, Budget(**PROMISE), objective="relative") == asked("S4", 5, 9, **RELATIVE)
-
-
-def test_noise_falls_as_the_inverse_of_the_number_of_records():
-    noises = [predict(asked("S4", 30, n, "covariance", tails="gaussian")).noise for n in (20_000, 80_000, 320_000)]
-    assert noises[0] / noises[1] == pytest.approx(4, rel=0.15)
-    assert noises[1] / noises[2] == pytest.approx(4, rel=0.15)
-
-
-def test_fewer_simulated_records_give_the_same_prediction(monkeypatch):
-    question = asked("S3", 60, 2000)
-    whole = predict(question).error
-    simulated.cache_clear()
-    monkeypatch.setattr(simulated_table, "ENTRIES", 2**14)
-    assert predict(question).error == pytest.approx(whole, rel=0.1)
-    simulated.cache_clear()
 
 
 def test_the_same_question_has_the_same_answer():

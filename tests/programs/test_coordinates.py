@@ -13,13 +13,11 @@ from routes import through_the_core
 from streams import RecordedStream
 
 from dimfree import Release, release_mean
-from dimfree.data import read
 from dimfree.data.records import Records
 from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.noise import SeededNoise
 from dimfree.programs.choose import constants
 from dimfree.programs.learn.coordinates import DCT, LEARNED, OWN, SPHERICAL
-from dimfree.programs.run import NO_SCALE, TOO_FEW
 
 COUNT, WIDTH = 700, 24
 BUDGET = {"epsilon": 4.0, "delta": 1e-6}
@@ -119,12 +117,6 @@ def test_the_directions_are_those_of_the_records():
         directions.vectors[0] = 0.0
 
 
-def test_directions_on_columns_of_different_length_are_told_in_scaled_ones():
-    directions = release(world("both")).shape.directions
-    assert directions.scale[0] > 2 * directions.scale[-1]
-    assert len(directions) == 2
-
-
 # what is drawn is charged
 
 
@@ -149,14 +141,6 @@ def test_a_basis_that_is_given_is_not_asked_about(basis):
 # tables of every kind
 
 
-@worlds
-def test_a_stream_gives_the_same_bits(tmp_path, monkeypatch, name):
-    rows = world(name)
-    np.save(tmp_path / "t.npy", rows)
-    monkeypatch.setattr(read, "LARGE", 0)
-    assert text(read.read_table(tmp_path / "t.npy")) == text(rows)
-
-
 @pytest.mark.parametrize("name", ["walk", "spiked", "both"])
 def test_where_some_are_looked_at_every_source_looks_at_the_same(monkeypatch, name):
     monkeypatch.setattr(constants, "FORECAST_RECORDS", COUNT / 2)
@@ -166,16 +150,6 @@ def test_where_some_are_looked_at_every_source_looks_at_the_same(monkeypatch, na
     assert text(sparse.csr_array(rows)) == expected
     monkeypatch.setattr(constants, "FORECAST_RECORDS", math.inf)
     assert text(rows) != expected
-
-
-@worlds
-def test_rows_that_are_no_numbers_have_no_part(name):
-    """Where they lie does not matter either, nor what else is in them."""
-    rows, places = world(name), [0, 5, COUNT - 1]
-    broken, other = rows.copy(), rows.copy()
-    broken[places, 3], other[places] = np.nan, np.inf
-    assert text(broken, on_missing="drop") == text(other, on_missing="drop")
-    assert text(broken, on_missing="drop") != text(rows)
 
 
 # edges
@@ -188,27 +162,6 @@ def test_few_columns(width, relation):
     for seed in range(3):
         found = release(rows, SeededNoise(seed), neighbours=relation)
         assert np.isfinite(found.mean).all()
-
-
-def test_two_columns_that_are_one():
-    rows = np.random.default_rng(6).normal(size=(300, 1)) * [[1.0, 1.0]]
-    found = release(rows)
-    assert np.linalg.norm(found.mean - rows.mean(axis=0)) < 5 * np.linalg.norm(found.noise_stddev)
-
-
-@both
-def test_refusals_are_as_before(relation):
-    assert release(world("walk")[:8], neighbours=relation).refusal == TOO_FEW
-    assert release(np.full((COUNT, WIDTH), 3.25), neighbours=relation).refusal == NO_SCALE
-
-
-def test_nearly_all_records_alike():
-    """Most of them at one point: a direction is missing there, and nothing breaks."""
-    rows = world("spiked")
-    rows[: COUNT // 3] = rows.mean(axis=0)
-    for seed in range(3):
-        found = release(rows, SeededNoise(seed))
-        assert found.refused or np.isfinite(found.mean).all()
 
 
 BAD = {

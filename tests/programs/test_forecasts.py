@@ -114,18 +114,6 @@ def strongest(rows):
     return float(np.linalg.eigvalsh(directions.T @ directions / len(rows))[-1])
 
 
-def test_the_size_of_a_forecast():
-    found = asked(look_at(world("isotropic", 40)))
-    assert (found.own, found.own_at_best, found.dct) == pytest.approx((1.0, 1.0, 1.0), abs=0.03)
-    falling = np.random.default_rng(1).normal(size=(COUNT, 64)) * 0.9 ** np.arange(64)
-    found = asked(look_at(falling))
-    assert 1.15 < found.own <= gain(falling.var(axis=0))
-    rows = world("oblique", 120)
-    found = asked(look_at(rows))
-    share = strongest(rows)
-    assert found.learned == pytest.approx(1 / (math.sqrt(share / 120) + math.sqrt(1 - share)), rel=0.02)
-
-
 def test_a_centre_that_is_off_is_no_reason_to_turn():
     """Its error is in what every record shows; told of it, nothing is forecast that is not there."""
     rows = world("isotropic", 40)

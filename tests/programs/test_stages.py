@@ -19,7 +19,7 @@ from dimfree.noise import SeededNoise
 from dimfree.programs import known as known_shape
 from dimfree.programs.choose.constants import CORE_BIAS_POWER, OUTER_BIAS, WIDE_MOST
 from dimfree.programs.choose.stages import Schedule, best_schedule
-from dimfree.programs.learn.radius import looked_radius, noisy_lengths, read_edges
+from dimfree.programs.learn.radius import looked_radius, noisy_lengths
 from dimfree.programs.learn.stages import Honest, run_schedule, stage
 from dimfree.programs.learn.state import Knowledge, Output, StageSetting
 from dimfree.programs.learn.tail import Tail
@@ -62,26 +62,6 @@ def test_the_answer_has_the_weights_of_theorem_p21(rng):
     assert offset == pytest.approx((shares * offsets).sum(axis=0))
     assert variance == pytest.approx((shares**2 * variances).sum(axis=0))
     assert (variance > 1 / (1 / variances).sum(axis=0)).all()
-
-
-def test_weights_by_precision_are_the_best_ones():
-    variances = np.array([4.0, 2.0, 1.0])
-    weights = 1 / variances / (1 / variances).sum()
-    known = knowledge(*[([0.0], [n], w) for n, w in zip(variances, weights, strict=True)])
-    assert known.answer()[1] == pytest.approx(1 / (1 / variances).sum())
-
-
-def test_an_output_without_weight_serves_the_centre_alone():
-    known = knowledge(([5.0], [1.0]), ([1.0], [1.0], 1.0))
-    assert known.combined[0] == pytest.approx([3.0])
-    assert known.answer()[0] == pytest.approx([1.0])
-    assert known.answer()[1] == pytest.approx([1.0])
-
-
-def test_one_output_alone_is_the_answer_to_the_last_bit(rng):
-    """Else its value would leave the lattice of its noise."""
-    value, variance = rng.normal(size=50), rng.exponential(size=50)
-    assert (knowledge((value, variance, 1.0)).answer()[0] == value).all()
 
 
 @sampling(FALSE_ALARM)
@@ -149,13 +129,6 @@ def test_records_beyond_the_friends_are_left_out_of_the_look():
     assert radii[1] < 8.0 < radii[0]
 
 
-def test_the_end_of_the_look_lies_beyond_the_expected_length():
-    edges = read_edges(50.0, 3.0, farthest=0.1)
-    assert edges[-1] == pytest.approx(6.0)
-    assert (np.diff(edges) > 0).all()
-    assert read_edges(50.0, 3.0).tolist() == read_edges(50.0, 3.0, farthest=1e9).tolist()
-
-
 def test_the_radius_leaves_about_the_excess_that_noise_may_hide(seed):
     rows = np.random.default_rng(seed).normal(size=(20_000, 5))
     seen = looked(rows, 0.5, noise=SeededNoise(seed))
@@ -171,14 +144,6 @@ def test_a_radius_is_widened_by_one_factor_at_most_and_within_what_was_looked_at
     tail = Tail.fitted(seen.value, 5.0, math.sqrt(5))
     narrow, little, most = (looked_radius(tail, 0.2, 5.0, wide) for wide in (0.0, 4.0, 1e9))
     assert narrow < little == 4.0 < most == WIDE_MOST * narrow
-
-
-def test_bias_along_a_wide_coordinate_is_allowed_less():
-    seen = looked(np.random.default_rng(3).normal(size=(2000, 5)), 1.0)
-    alike, one_wide = (
-        looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), 0.1, widest, 0.0) for widest in (5.0, 1.2)
-    )
-    assert one_wide > alike
 
 
 # whole runs

@@ -1,11 +1,18 @@
-"""The tail of record lengths and the outer radius: on simulated histograms, and on odd ones."""
+"""The tail of record lengths, the radii that follow from it and from a shell: on simulated histograms, and odd ones."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sessions import standing_view
 
+from dimfree import SeededNoise, release_mean
+from dimfree.kernel import Ball
 from dimfree.programs.choose import constants
+from dimfree.programs.choose.stages import shell_share
+from dimfree.programs.learn.radius import median_length, noisy_lengths, verified_radius
+from dimfree.programs.learn.state import StageSetting
 from dimfree.programs.learn.tail import LengthCounts, Tail, bias_in_bars, length_edges, likely_bias, outer_radius
 
 RANKS = (1.0, 3.0, 30.0, 1e3, 1e5)
@@ -100,39 +107,6 @@ def test_a_large_exact_histogram_gives_the_excess_and_the_number_beyond():
     np.testing.assert_allclose(tail.excess(radii, 0.5), expected, rtol=0.35)  # cells are wide out there
 
 
-def test_outliers_that_stand_out_lie_inside_the_radius_and_do_not_bend_the_law():
-    rng = np.random.default_rng(0)
-    bulk = np.abs(rng.normal(size=20_000))
-    both = np.concatenate([bulk, np.full(80, 30.0)])
-    alone, mixed = (Tail.fitted(seen(lengths, 1.0, 1, 4.0), 1, 1.0) for lengths in (bulk, both))
-    assert outer_radius(alone, 1, 0.5) < 8
-    assert 30 <= outer_radius(mixed, 1, 0.5) <= 36
-    assert mixed.bumps.sum() == pytest.approx(80, abs=10)
-    assert mixed.beyond(np.array([3.0]), 0.5) - 80 == pytest.approx((bulk > 3).sum(), rel=0.3)
-
-
-@pytest.mark.parametrize("rank", [1, 30])
-def test_noise_that_hides_the_tail_moves_the_radius_outwards(rank):
-    lengths = np.sqrt(np.random.default_rng(1).chisquare(rank, 600))
-    tails = [Tail.fitted(seen(lengths, rank**0.5, rank, stddev), rank, rank**0.5) for stddev in (0.0, 15.0, 40.0)]
-    radii = [outer_radius(tail, rank, 0.5) for tail in tails]
-    assert radii == sorted(radii)
-    assert radii[-1] > 1.15 * radii[0]
-
-
-def test_the_radius_grows_with_the_precision_and_the_level(monkeypatch):
-    tail = Tail.fitted(seen(np.random.default_rng(2).exponential(size=2000), 2**0.5, 1, 15.0), 1, 2**0.5)
-    by_mu = [outer_radius(tail, 1, mu) for mu in (0.01, 0.1, 1.0)]
-    by_level = []
-    for level in (0.1, 0.5, 0.9):
-        monkeypatch.setattr(constants, "OUTER_LEVEL", level)
-        by_level.append(outer_radius(tail, 1, 0.1))
-    assert by_mu == sorted(by_mu)
-    assert by_level == sorted(by_level)
-    assert by_mu[0] < by_mu[-1]
-    assert by_level[0] < by_level[-1]
-
-
 @pytest.mark.parametrize("rank", RANKS)
 def test_bars_allow_for_the_bias_that_the_radius_was_chosen_for(rank, rng):
     lengths, mu = np.sqrt(rng.chisquare(max(rank, 1), 20_000)), usual_mu(rank, 15.0)
@@ -204,31 +178,7 @@ def test_the_unit_of_the_lengths_does_not_matter(seed):
     assert radii[2] == pytest.approx(radii[0], rel=1e-3)
 
 
-def test_records_beyond_the_last_edge_take_the_radius_there():
-    counts = ODD["all beyond the last edge"](1.0)
-    assert outer_radius(Tail.fitted(counts, 1.0, 1.0), 1.0, 0.5) == counts.edges[-1]
-
-
-@pytest.mark.parametrize("rank", [1.0, 30.0])
-def test_a_lump_of_equal_lengths_lies_inside_the_radius(rank):
-    counts = ODD["all in one cell"](rank)
-    end = counts.edges[len(counts.edges) // 2]
-    assert 0.99 * end <= outer_radius(Tail.fitted(counts, rank, 1.0), rank, 0.5 * rank**0.5) <= 1.01 * end
-
-
 # --- The histogram ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rank", RANKS)
-def test_edges_rise_from_the_first_to_the_last_and_are_closest_at_the_predicted_length(rank):
-    edges = length_edges(rank)
-    steps = np.diff(np.log(edges))
-    assert (steps > 0).all()
-    assert edges[0] == pytest.approx(constants.LENGTH_NEAREST)
-    assert edges[-1] == pytest.approx(max(constants.LENGTH_FARTHEST_LEAST, constants.LENGTH_FARTHEST / rank**0.5))
-    assert steps.min() <= max(constants.LENGTH_STEP_LEAST, constants.LENGTH_STEP / rank**0.5)
-    assert abs(math.log(edges[steps.argmin()])) <= 2 * steps.min()
-    assert len(edges) < 70
 
 
 def test_exact_counts_are_counted_exactly():
@@ -236,6 +186,69 @@ def test_exact_counts_are_counted_exactly():
     np.testing.assert_allclose(counts.beyond(), [10.0, 5.0, 2.0, 2.0])
 
 
-def test_a_noisy_total_counts_less_than_the_cells():
-    counts = LengthCounts(np.array([1.0, 2.0]), np.array([5.0, 3.0, 2.0]), 1.0, 110.0, 1e3)
-    np.testing.assert_allclose(counts.beyond(), [10.0, 5.0, 2.0], atol=1e-2)
+ROWS, COLUMNS = 3000, 300
+
+
+def long_rows(seed, shift=0.0):
+    """Rows of very different lengths; `shift`: the long ones all lie on one side."""
+    rng = np.random.default_rng(seed)
+    stretch = np.exp(0.7 * rng.normal(size=(ROWS, 1)))
+    return stretch * (rng.normal(size=(ROWS, COLUMNS)) + shift * (stretch > 2))
+
+
+def found_in(rows, seed, sampling=0.0):
+    setting = StageSetting(standing_view(rows, noise=SeededNoise(seed)), float(ROWS))
+    lengths = np.linalg.norm(rows, axis=1)
+    expected = Ball(np.zeros(COLUMNS), 1.0, float(np.sqrt((lengths**2).mean())))
+    tail = Tail.fitted(noisy_lengths(setting, expected, COLUMNS, 0.1).value, COLUMNS, expected.radius)
+    ball = Ball(np.zeros(COLUMNS), 1.0, float(np.quantile(lengths, 0.98)))
+    found = verified_radius(setting, ball, tail, np.ones(COLUMNS), 0.12, 0.5, sampling)
+    return tail, ball, found, np.median(lengths)
+
+
+def test_symmetric_rows_are_clipped_inside_the_bulk(seed):
+    tail, ball, found, median = found_in(long_rows(seed), seed)
+    assert median_length(tail) == pytest.approx(median, rel=0.15)
+    radius, bias = found
+    assert radius < 0.6 * ball.radius
+    assert bias < 1.2
+
+
+def test_rows_that_are_long_on_one_side_are_clipped_less(seed):
+    symmetric, found = (found_in(long_rows(seed, shift), seed)[2] for shift in (0.0, 1.0))
+    assert found[0] > 1.2 * symmetric[0]
+
+
+def test_nothing_is_charged_where_little_can_be_saved(seed):
+    rows = np.random.default_rng(seed).normal(size=(ROWS, COLUMNS))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)  # all of one length
+    assert found_in(rows, seed)[2] is None
+    assert found_in(long_rows(seed), seed, sampling=1e12)[2] is None  # the noise is far below the sampling error
+
+
+def test_a_median_at_the_center_ends_in_no_refusal(seed):
+    """The kernel refuses a shell that begins at nearly nothing; the budget would be spent."""
+    rows = long_rows(seed)
+    setting = StageSetting(standing_view(rows, noise=SeededNoise(seed)), float(ROWS))
+    tail, ball, *_ = found_in(rows, seed)
+    near = replace(tail, knots=tail.knots * 1e-6)
+    assert 0 < verified_radius(setting, ball, near, np.ones(COLUMNS), 0.12, 0.5, 0.0)[0] <= ball.radius
+
+
+@pytest.mark.parametrize(("weights", "share"), [(np.ones(400), 0.05), (np.ones(30), 0.0), (np.eye(400)[0], 0.0)])
+def test_few_directions_tell_no_bias_from_noise(weights, share):
+    assert shell_share(weights) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_intervals_cover_what_a_release_clipped_inside_the_bulk(known):
+    """Rows of a Student law, skewed: the error falls by a third, and intervals of the sample mean cover."""
+    rng = np.random.default_rng(5)
+    sd = np.arange(1, COLUMNS + 1) ** -0.5
+    rows = sd * rng.normal(size=(ROWS, COLUMNS)) / np.sqrt(rng.chisquare(4, size=(ROWS, 1)) / 4)
+    rows += 0.05 * sd * rng.exponential(size=(ROWS, 1)) ** 2
+    given = {"covariance": 2 * sd**2} if known else {"objective": "total"}
+    release = release_mean(rows, epsilon=1.0, delta=1e-6, noise=SeededNoise(3), **given)
+    assert "shell of the ball" in {event.purpose for event in release.ledger.after}
+    low, high = release.confidence_interval(target="sample")
+    assert np.mean((low <= rows.mean(axis=0)) & (rows.mean(axis=0) <= high)) >= 0.93

@@ -21,14 +21,11 @@ from dimfree.kernel import admissible, core_sensitivity
 from dimfree.noise import SeededNoise
 from dimfree.programs import unknown
 from dimfree.programs.choose.constants import (
-    CORE_ALONE_SHARE,
-    CORE_SHARES,
     MOST_SENSITIVE_CORE,
     RADIUS_SEARCH_SHARE,
-    SEARCH_LIKELY,
 )
 from dimfree.programs.choose.core import Size
-from dimfree.programs.learn.scale import LearnedRadius, clearance, learn_radius
+from dimfree.programs.learn.scale import learn_radius
 from dimfree.programs.run import NO_SCALE, TOO_FEW, UNSTABLE
 from dimfree.release import prepare
 from dimfree.request import Request
@@ -102,12 +99,6 @@ def test_records_that_do_not_vary_have_no_scale(relation, value):
 
 
 @both
-@pytest.mark.parametrize("window", [(1e-6, 1e-3), (1e3, 1e6)])
-def test_a_scale_outside_the_window_is_refused(table, relation, window):
-    assert release(table, relation, window=window, noise=RecordingNoise()).refusal == NO_SCALE
-
-
-@both
 def test_an_unlucky_bit_refuses_with_what_was_drawn_charged(table, relation):
     noise = RecordingNoise(heads=False)
     found = release(table, relation, noise=noise)
@@ -143,19 +134,6 @@ def test_more_records_afford_a_longer_ladder(table, relation):
         assert (choice.floor is None) == (relation == REPLACE)
 
 
-def test_the_share_of_the_core_is_held_between_public_ends(table):
-    run = run_of(table)
-    menu = calibrate_private_count(Budget(**BUDGET), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
-    choice = unknown.choose_core(run, menu, Size(600.0, menu.count_stddev, 10**6))
-    size = Size(600.0, menu.count_stddev, 10**6)
-    learned = [LearnedRadius(radius, 1.0, True) for radius in (1e-60, 0.3, 1e60)]
-    shares = [unknown.core_share(choice, size, each, 100) for each in learned]
-    assert unknown.core_share(choice, size, learned[0], 10**8) == CORE_ALONE_SHARE  # stages would not help
-    assert shares[0] == CORE_SHARES[0]
-    assert shares[-1] == CORE_SHARES[1]
-    assert shares == sorted(shares)
-
-
 # the radius
 
 
@@ -168,12 +146,6 @@ def test_the_radius_follows_the_scale(table, scale):
     assert 1.5 * spread < found.radius < 12 * spread
     assert found.trace == pytest.approx(spread**2, rel=0.6)
     assert precision(events_of(view)) <= 0.4**2 * (1 + 1e-12)
-
-
-def test_few_records_or_little_precision_cannot_learn_a_radius():
-    for count, mu, likely in ((1e4, 0.1, True), (10.0, 0.1, False), (1e4, 1e-4, False)):
-        assert (clearance(count, 400, mu, Neighbours.ADD_REMOVE) > SEARCH_LIKELY) == likely
-    assert clearance(-5.0, 400, 10.0, Neighbours.ADD_REMOVE) == 0
 
 
 # few people
@@ -209,25 +181,6 @@ def test_any_released_number_is_answered_by_a_choice_or_by_none(table, n, epsilo
     choice = unknown.choose_core(run, menu, Size(n, menu.count_stddev, 4096))
     assert choice is None or choice.floor >= 2 * choice.budget - 5  # n_low >= 2 (B - 1)
     assert n > 0 or choice is None
-
-
-def test_two_counts_are_combined_by_their_precision():
-    size = Size(100.0, 30.0, 4096).combined(140.0, 10.0)
-    assert size.count == pytest.approx(136.0)
-    assert size.stddev == pytest.approx(30 / math.sqrt(10))
-    assert Size(2.0, 30.0, 4096).combined(-900.0, 10.0).count == 1.0  # a number of records to divide by
-
-
-def test_a_better_count_brings_the_floor_closer(few_menu):
-    run, menu = few_menu
-    rough = Size(300.0, menu.count_stddev, 4096)
-    choice = unknown.choose_core(run, menu, rough)
-    again = unknown.chosen_again(run, choice, rough.combined(300.0, menu.count_stddev / 3))
-    assert again.branch == choice.branch
-    assert again.floor > choice.floor
-    assert again.sensitivity < choice.sensitivity
-    nothing = unknown.chosen_again(run, choice, rough.combined(-1e6, menu.count_stddev / 3))
-    assert nothing.floor <= choice.floor  # the smallest floor, never none
 
 
 @pytest.mark.parametrize("columns", [30, 1000])

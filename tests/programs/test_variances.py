@@ -13,9 +13,9 @@ from dimfree.kernel import Cosine, LearnedAxes
 from dimfree.noise import SeededNoise
 from dimfree.programs.choose import constants
 from dimfree.programs.choose.constants import COUNTED_PRECISION, RECENTRE_SHARES, RECENTRE_STAGES
-from dimfree.programs.learn.coordinates import centre_error, first_round, last_round, learn, recentre
+from dimfree.programs.learn.coordinates import centre_error, learn, recentre
 from dimfree.programs.learn.stages import last_stages, plan_stages, run_stages
-from dimfree.programs.learn.variances import learn_variances, measure_own, uncertainty
+from dimfree.programs.learn.variances import learn_variances, measure_own
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 COUNT, DIMENSION = 1500, 12
@@ -114,19 +114,6 @@ def test_a_second_look_is_taken_only_where_the_first_was_unsure(rows, monkeypatc
     assert purposes_of(learn(after_core(rows, 0.2))).count("variances") == looks
 
 
-def test_few_records_leave_the_variances_uncertain(rows):
-    many, few = after_core(rows, 50.0), after_core(rows[:80], 0.01, noise=SeededNoise(1))
-    assert uncertainty(learn_variances(many)) < 0.25 * uncertainty(learn_variances(few))
-
-
-@pytest.mark.parametrize("dimension", [1, 2, 700])
-def test_any_number_of_coordinates(dimension):
-    rows = np.random.default_rng(1).normal(size=(300, dimension))
-    state = learn(after_core(rows, 0.5))
-    assert spent(state) <= 0.5 * (1 + 1e-12)
-    assert np.isfinite(state.known.answer()[0]).all()
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("scale", [1e-55, 1e-20, 1e20, 1e55])
 def test_any_scale(rows, scale):
@@ -162,15 +149,6 @@ def test_recentring_leaves_noise_that_is_the_same_in_all_coordinates(rows, total
     assert len(state.known.outputs) <= 1 + RECENTRE_STAGES
 
 
-@pytest.mark.parametrize(("small", "off", "stages"), [(0.0, FAR, True), (math.inf, FAR, False), (0.0, 0.05, False)])
-def test_where_noise_is_small_or_the_centre_near_no_pass_is_spent_on_a_better_one(
-    rows, monkeypatch, small, off, stages
-):
-    monkeypatch.setattr(constants, "SMALL_NOISE", small)
-    purposes = purposes_of(learn(after_core(rows, 0.2, off=off)))
-    assert ("stage 1" in purposes[: purposes.index("variances")]) == stages
-
-
 @pytest.mark.parametrize("basis", [None, Cosine(DIMENSION)], ids=["own", "dct"])
 def test_own_variances_are_measured_and_paid_for(rows, basis):
     before = after_core(rows, 2.0) if basis is None else turned(rows, 2.0, basis)
@@ -196,19 +174,3 @@ def test_moving_takes_along_what_is_known(rows, basis):
     state = last_stages(state)
     assert basis.restored(state.known.answer()[0]) == pytest.approx(rows.mean(axis=0), abs=0.05)
     assert spent(state) <= 0.5 * (1 + 1e-12)
-
-
-def test_standard_deviations_after_a_move(rows):
-    """A rotation has equal ones of the same total; others are told."""
-    state = learn_variances(after_core(rows, 0.5))
-    total = float((state.stddev**2).sum())
-    state = state.move_to(Cosine(DIMENSION))
-    assert (state.stddev**2).sum() == pytest.approx(total)
-    assert np.ptp(state.stddev) == 0
-
-
-def test_stages_are_counted_through_a_move(rows):
-    state = last_round(first_round(recentre(after_core(rows, 0.5, off=FAR)).move_to(Cosine(DIMENSION))))
-    purposes = [purpose for purpose in purposes_of(state) if purpose.startswith("stage ")]
-    assert purposes == [f"stage {number + 1}" for number in range(len(purposes))]
-    assert len(purposes) >= 3
