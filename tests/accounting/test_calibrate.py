@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import (
     bound_distance,
@@ -18,7 +17,6 @@ from dimfree.accounting.calibrate import (
     calibrate_private_count,
     calibrate_public_count,
     remaining_mu,
-    shortest_ladder,
 )
 from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import COUNT_STEPS, Bounded, Costs, Gaussian, charged_gaussian, counted_records
@@ -106,39 +104,6 @@ def test_the_bounded_and_the_filtered_branch_fit_the_budget(epsilon, delta):
     assert 0.99 * delta <= ledger.delta() <= delta
     ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (filtered,), 0, releases_of(filtered), filtered=True)
     assert 0 < ledger.delta() <= delta
-
-
-def test_the_menu_is_charged_jointly():
-    """The count chooses among branches: their pointwise maximum fits, which is more than each of them fitting."""
-    budget = Budget(1.0, 1e-6)
-    plan = calibrate_private_count(budget, FAILURE, untested=True)
-    before = before_of(plan)
-    joint = Costs(budget, Neighbours.ADD_REMOVE, before, plan.menu).delta()
-    alone = [Costs(budget, Neighbours.ADD_REMOVE, before, (branch,)).delta() for branch in plan.menu]
-    assert max(alone) < joint <= budget.delta
-
-
-def test_twin_whose_branches_fit_only_one_by_one_is_caught():
-    """Branches each tight at delta, offered together behind a count, cost more than delta."""
-    epsilon, delta = idealised(1.0, 1e-6)
-    mu, budget = largest_mu(epsilon, delta), Budget(1.0, 1e-6)
-    after = math.sqrt((mu / 1.1) ** 2 - (mu / 4) ** 2)
-    ladder = shortest_ladder(epsilon, delta, mu / 4, after, FAILURE)
-    bounded = Bounded(math.sqrt(largest_mu(epsilon, delta * 0.9) ** 2 - (mu / 4) ** 2), delta * 0.1)
-    before = (counted_records(4 / mu),)
-    menus = [(events.Tested(ladder, after),), (bounded,), (events.Tested(ladder, after), bounded)]
-    first, second, joint = (Costs(budget, Neighbours.ADD_REMOVE, before, menu).delta() for menu in menus)
-    assert max(first, second) <= budget.delta < joint
-
-
-def test_the_count_takes_little_of_the_precision():
-    budget = Budget(1.0, 1e-6)
-    plan = calibrate_private_count(budget, FAILURE, untested=True)
-    mu = largest_mu(1.0, 1e-6)
-    assert 20 <= plan.count_stddev <= 40  # 20 to 40 over epsilon (P5')
-    for branch in plan.tested:
-        assert (1 / plan.count_stddev) ** 2 <= 0.02 * mu**2
-        assert branch.mu < mu
 
 
 def test_honest_data_pass_every_ladder():

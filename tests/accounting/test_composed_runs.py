@@ -135,11 +135,6 @@ def test_a_refused_run_costs_as_much_as_one_that_released() -> None:
     assert ComposedRuns((whole, whole)).delta(1.4) == ComposedRuns((released, released)).delta(1.4)
 
 
-def test_the_slack_of_discrete_noise_is_charged_at_its_most() -> None:
-    ledger = gaussians(Budget(1, 1e-6), 0.1)
-    assert ComposedRuns((ledger, ledger)).delta(1.5) >= 2 * 1e-6 / 1000
-
-
 def test_no_epsilon_is_found_below_the_chance_that_all_is_told() -> None:
     looks = ComposedRuns((run(Budget(1, 1e-6)),))
     assert looks.epsilon(1e-9) == math.inf

@@ -1,10 +1,12 @@
 """Releases of any kind composed: never below the truth, close to it, agreeing with an independent accountant."""
 
 import math
+from fractions import Fraction
+from functools import partial, reduce
 
 import numpy as np
 import pytest
-from dp_accounting.pld import common
+from dp_accounting.pld import common, pld_pmf
 from dp_accounting.pld import privacy_loss_distribution as pld
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +15,13 @@ from scipy.special import comb
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.losses import (
+    _FEW,
     Approximate,
+    Dots,
     Pure,
+    _convolved,
+    around,
+    between,
     response_profile,
 )
 from dimfree.accounting.precision import hockey_stick, largest_mu
@@ -186,3 +193,61 @@ def test_no_composition_lies_below_one_of_its_parts(level, parts, mu):
     for loss in losses:
         alone = float(loss.profile(np.array([level]))[0]) if isinstance(loss, Pure) else float(hockey_stick(mu, level))
         assert whole >= alone * (1 - 1e-9)
+
+
+# ---- loss distributions: chords and convolutions
+
+GRID = 2.0**-7
+GAUSSIAN = Dots.connecting(partial(hockey_stick, 0.4), between(5.0, GRID), GRID)
+RESPONSE = Dots.connecting(partial(response_profile, 0.3, 1e-4), around(0.3, GRID), GRID)
+
+
+def exactly(one, other):
+    """The convolution in rational numbers."""
+    found = [Fraction(0)] * (len(one) + len(other) - 1)
+    for i, p in enumerate(map(Fraction, one)):
+        for j, q in enumerate(map(Fraction, other)):
+            found[i + j] += p * q
+    return found
+
+
+@pytest.mark.parametrize("atoms", [1, 4, _FEW, _FEW + 1, 90])
+def test_no_more_mass_is_misplaced_than_reported(atoms):
+    rng = np.random.default_rng(atoms)
+    one, other = rng.dirichlet(np.full(atoms, 0.1)), rng.dirichlet(np.full(120, 0.1))
+    found, lost = _convolved(one, other)
+    misplaced = sum(abs(Fraction(p) - q) for p, q in zip(found.tolist(), exactly(one, other), strict=True))
+    assert float(misplaced) <= lost
+    assert (lost > 1e-13) == (np.count_nonzero(one) > _FEW)  # transforms only where neither side has few atoms
+
+
+@pytest.mark.parametrize("curve", [partial(hockey_stick, 0.7), partial(response_profile, 1.0, 1e-3)])
+@pytest.mark.parametrize("steps", [between(3.0, GRID), around(1.0, GRID), np.array([-4000, -3, 0, 7, 90_000])])
+def test_chords_are_those_of_an_independent_implementation(curve, steps):
+    ours = Dots.connecting(curve, steps, GRID)
+    with np.errstate(over="ignore"):
+        theirs = pld_pmf.create_pmf_pessimistic_connect_dots(GRID, steps, curve(steps * GRID)).to_dense_pmf()
+    assert (ours.first, ours.infinite) == (theirs._lower_loss, theirs._infinity_mass)
+    assert ours.masses == pytest.approx(theirs._probs, rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("part", [GAUSSIAN, RESPONSE])
+@pytest.mark.parametrize("times", [1, 2, 7, 12])
+def test_a_power_is_one_after_another(part, times):
+    power, sequence = part.repeated(times), reduce(Dots.then, [part] * times)
+    assert (power.first, power.masses.size) == (sequence.first, sequence.masses.size)
+    assert np.abs(power.masses - sequence.masses).sum() <= power.lost + sequence.lost
+    assert power.infinite == pytest.approx(-np.expm1(times * np.log1p(-part.infinite)), rel=1e-6, abs=1e-30)
+
+
+def test_nothing_is_forgotten_at_infinity():
+    """Exactly: the mass of a sequence is the product of the masses, and what is not finite is infinite."""
+    both = RESPONSE.then(GAUSSIAN)
+    total = (RESPONSE.masses.sum() + RESPONSE.infinite) * (GAUSSIAN.masses.sum() + GAUSSIAN.infinite)
+    assert both.masses.sum() + both.infinite == pytest.approx(total, rel=1e-14)
+    assert both.infinite >= RESPONSE.infinite
+
+
+def test_two_grids_do_not_mix():
+    with pytest.raises(ValueError, match="same grid"):
+        GAUSSIAN.then(Dots.connecting(partial(hockey_stick, 0.4), between(5.0, 0.01), 0.01))

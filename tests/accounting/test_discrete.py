@@ -2,13 +2,14 @@
 
 import math
 
+import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.calibrate import calibrate_bounded, remaining_mu
-from dimfree.accounting.discrete import MOST_RELEASES, idealised, slack, tail_exponent
+from dimfree.accounting.discrete import MOST_RELEASES, after_lifting, before_lifting, idealised, slack, tail_exponent
 from dimfree.accounting.events import COUNT_STEPS, charged_gaussian, counted_records
 from dimfree.accounting.precision import largest_mu
 from dimfree.kernel.statistics.stable import mean_event
@@ -57,3 +58,44 @@ def test_a_run_stays_below_a_millionth_of_epsilon(epsilon, delta, dimension):
     assert sum(loss.epsilon for loss in losses) < 1e-6 * epsilon
     ideal = idealised(epsilon, delta)[1]
     assert math.exp(sum(loss.ratio for loss in losses)) * ideal + sum(loss.tail for loss in losses) < delta
+
+
+# ---- the paper's random filter (P1), and never the erratum
+
+epsilons = st.floats(1e-3, 20)
+deltas = st.floats(1e-13, 0.1)
+
+
+@given(epsilons, deltas)
+@settings(deadline=None)
+def test_lifting_what_it_left_is_at_most_the_budget(epsilon, delta):
+    lifted, spent = after_lifting(*before_lifting(epsilon, delta))
+    assert epsilon * (1 - 3e-12) <= lifted <= epsilon
+    assert delta * (1 - 3e-12) <= spent <= delta
+
+
+@given(epsilons, deltas)
+@settings(deadline=None)
+def test_the_budget_is_kept_with_fifty_digits(epsilon, delta):
+    """(2c, (e^2c - 1)/c δ) with c = e^ε - 1, evaluated exactly at the floats that the mechanism gets."""
+    inner, share = before_lifting(epsilon, delta)
+    with mpmath.workdps(50):
+        c = mpmath.expm1(mpmath.mpf(inner))
+        assert 2 * c <= epsilon
+        assert mpmath.expm1(2 * c) / c * mpmath.mpf(share) <= delta
+
+
+@given(st.floats(1e-6, 3))
+@settings(deadline=None)
+def test_a_filter_never_amplifies(epsilon):
+    """A predicate that is always true keeps everybody: the printed 2(e^ε - 1)ε would promise less than ε."""
+    assert after_lifting(epsilon, 1e-9)[0] >= epsilon
+    assert after_lifting(epsilon, 1e-9)[1] >= 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [100.0, 1e3, 1e6])
+def test_a_huge_epsilon_is_used_on_the_private_side(epsilon):
+    inner, share = before_lifting(epsilon, 1e-6)
+    lifted, spent = after_lifting(inner, share)
+    assert 0 < lifted <= epsilon
+    assert 0 < spent <= 1e-6

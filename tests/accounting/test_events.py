@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -31,17 +31,6 @@ COUNT = gaussian(MU / 8, purpose="number of records")
 LEDGER = Costs(BUDGET, Neighbours.ADD_REMOVE, (COUNT,), (TEST, GENTLE), chosen=0, after=(gaussian(MU / 2, 30),))
 
 
-def test_mu_is_sensitivity_over_stddev_rounded_up():
-    assert 0.25 <= Gaussian("mean", 3.0, 12.0, 1, 1.0).mu <= 0.25 * (1 + 2e-15)
-
-
-def test_gaussians_alone_cost_their_composition():
-    one, other = gaussian(0.1), gaussian(0.15, 7)
-    spent = Costs(BUDGET, Neighbours.ADD_REMOVE, (one, other), ()).delta()
-    true = float(hockey_stick(math.hypot(0.1, 0.15), 1.0))
-    assert true <= spent <= true * 1.01 + 1e-11
-
-
 def test_slack_of_every_release_is_charged():
     """A coarse grid: epsilon is lowered by all that any grid may cost, delta is multiplied and the tails are added."""
     budget = Budget(1.0, 1e-3)
@@ -62,24 +51,6 @@ def test_a_grid_too_coarse_for_the_budget_is_refused():
 def test_a_branch_is_charged_whole_even_if_less_was_released():
     assert LEDGER.delta() == pytest.approx(replace(LEDGER, after=()).delta(), rel=1e-5)
     assert LEDGER.delta() == pytest.approx(replace(LEDGER, after=(), chosen=None).delta(), rel=1e-5)
-
-
-def test_a_public_refusal_costs_nothing_else():
-    assert Costs(BUDGET, Neighbours.REPLACE_ONE, (), ()).delta() <= 1e-12
-
-
-@pytest.mark.parametrize("chosen", [0, 1])
-def test_releases_beyond_the_chosen_branch_are_refused(chosen):
-    limit = (TEST, GENTLE)[chosen].mu
-    fits = (gaussian(limit * 0.6), gaussian(limit * 0.79999))
-    assert replace(LEDGER, chosen=chosen, after=fits).after == fits
-    with pytest.raises(ValueError, match="exceed"):
-        replace(LEDGER, chosen=chosen, after=(gaussian(limit * 0.6), gaussian(limit * 0.801)))
-
-
-def test_releases_without_a_branch_are_refused():
-    with pytest.raises(ValueError, match="exceed"):
-        replace(LEDGER, chosen=None)
 
 
 def test_nothing_may_come_before_the_filter():
@@ -116,18 +87,6 @@ def test_more_releases_cost_more(before, extra, mu, failure):
     assert more.delta() >= ledger.delta() * (1 - 2e-3) - 1e-12  # up to the chords
     true = float(hockey_stick(compose([*before, mu]), 1.0))
     assert ledger.delta() >= (true + failure) * (1 - 1e-12) - 1e-30
-
-
-def test_costs_are_frozen():
-    for cost, field in (
-        (COUNT, "stddev"),
-        (TEST, "mu"),
-        (GENTLE, "failure"),
-        (LEDGER, "after"),
-        (TEST.ladder, "rungs"),
-    ):
-        with pytest.raises(FrozenInstanceError):
-            setattr(cost, field, 0)
 
 
 odd = st.floats(1e-3, 0.3, allow_nan=False)

@@ -16,7 +16,6 @@ from dimfree.accounting.precision import FINE, hockey_stick, largest_mu, total_d
 
 profile = ladder_module.ladder_profile  # under its own name pytest would take it for a test
 LADDER = Ladder(tuple(int(p * DENOMINATOR) for p in (1e-6, 1e-6, 1e-6, 2.5e-6, 6e-6, 2e-3, 0.1, 0.6, 0.9, 0.99)))
-MU = 0.3
 
 
 def build(epsilon, delta, share=0.0, slack=1.1, failure=0.01):
@@ -97,15 +96,3 @@ def test_profile_falls_and_is_convex_in_the_level(ladder, mu):
     values = profile(ladder, mu, np.log(levels))
     assert (np.diff(values) <= 1e-11).all()
     assert (np.diff(values, 2) >= -1e-11).all()
-
-
-def test_profile_at_the_ends():
-    far = profile(LADDER, MU, np.array([-1e3, 1e3, 1e5]))
-    assert far[0] == pytest.approx(1.0)
-    assert far[1:] == pytest.approx([1e-6, 1e-6], rel=1e-9)  # p_2 stays, whatever the level
-
-
-def test_profile_with_nothing_on_pass_is_that_of_the_bit():
-    p = LADDER.probabilities()
-    flips = [max(0, a - math.e * b) + max(0, 1 - a - math.e * (1 - b)) for a, b in (*pairwise(p), *pairwise(p[::-1]))]
-    assert profile(LADDER, 0.0, 1.0)[0] == pytest.approx(max(flips), rel=1e-9)

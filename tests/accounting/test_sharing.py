@@ -53,16 +53,6 @@ def test_a_twin_that_hands_out_the_budget_to_each_run_is_too_much():
     assert ComposedRuns(ledgers).delta(WHOLE.epsilon) > WHOLE.delta
 
 
-@pytest.mark.parametrize("factor", [1.16, 1.2])
-def test_dearer_runs_get_smaller_parts(factor):
-    cheap, dear = (
-        shared_out(WHOLE, [(share, partial(one_gaussian, factor=f)) for share in SHARES]) for f in (1, factor)
-    )
-    assert all(d.epsilon < c.epsilon for c, d in zip(cheap, dear, strict=True))
-    mus = [factor * largest_mu(part.epsilon, part.delta) for part in dear]
-    assert gaussian_delta(math.hypot(*mus), WHOLE.epsilon) <= WHOLE.delta
-
-
 @pytest.mark.parametrize("whole", [WHOLE, Budget(120.0, 1e-4), Budget(0.5, 1e-11)])
 def test_runs_that_fit_nowhere_get_parts_that_add_up_to_the_whole(whole):
     parts = shared_out(whole, [(share, partial(one_gaussian, factor=3.0)) for share in SHARES])

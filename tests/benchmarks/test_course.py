@@ -19,10 +19,10 @@ from benchmarks.accuracy.resolving import (
 from benchmarks.accuracy.running import Way, measure_cells, without_paths
 from benchmarks.contestants import ADD, REPLACE, Contestant
 from benchmarks.figures.__main__ import main as draw_figures
-from benchmarks.figures.searching import fitted, records_needed
-from benchmarks.record import commit, provenance, provenance_lines, read_numbers, write_numbers, write_results
+from benchmarks.figures.searching import records_needed
+from benchmarks.record import commit, provenance, provenance_lines, read_numbers, write_results
 from benchmarks.speed import __main__ as speed
-from benchmarks.trials import Point, Score, scored
+from benchmarks.trials import Point, scored
 from benchmarks.worlds import GENEROUS, PublicTable, Synthetic
 from scipy.stats import binom
 
@@ -58,12 +58,6 @@ def test_a_contestant_without_a_proof_takes_no_part():
     seen = []
     (score,) = scored(Point(POINT.world, 50, 4.0, 1e-6, REPLACE), [stand("a", seen, proved=(ADD,))], 2, 0)
     assert (seen, score.remark, score.refusals, score.typical) == ([], "no proof for replace-one", 0, math.inf)
-
-
-def test_a_refusal_counts_as_an_infinite_error():
-    score = Score(name="a", told="", private=True, errors=(1.0,), refusals=2, seconds=0.0)
-    assert score.typical == math.inf
-    assert score.words == "1 (2 of 3 refused)"
 
 
 def test_worlds_give_the_truth_and_a_generous_radius():
@@ -151,13 +145,6 @@ def test_the_index_repeats_what_the_pages_state(tmp_path, capsys):
     assert "| 2 [1, 9] | 6 | not resolved |" in text
 
 
-def test_the_same_numbers_are_the_same_bytes(tmp_path):
-    for name in ("a", "b"):
-        write_numbers(tmp_path / name, {"x": [1.5, math.inf]})
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    assert read_numbers(tmp_path / "a")["x"] == [1.5, math.inf]
-
-
 # --- Figures and speed
 
 
@@ -165,12 +152,6 @@ def test_a_search_finds_the_crossing():
     found = records_needed(lambda count: 100 / count, 0.25, 50, 10_000)
     assert found.records == pytest.approx(400, rel=1e-6)
     assert records_needed(lambda count: None, 0.25, 50, 1000).records is None
-
-
-def test_a_slope_is_fitted_with_its_error():
-    line = fitted([1, 10, 100], [2, 20, 200])
-    assert (line.slope, line.error) == (pytest.approx(1.0), pytest.approx(0.0, abs=1e-9))
-    assert (line.verdict(1.1), line.verdict(0.9)) == ("met", "not met")
 
 
 def test_figures_are_drawn_through_their_command(tmp_path, monkeypatch, capsys):

@@ -8,7 +8,7 @@ import pytest
 from contracts.test_extreme_noise import EXTREMES, SIZED_BY_THE_COUNT, FarNoise, check
 from recording import RecordingNoise
 
-from dimfree import BudgetExceeded, Ledger, Release, paper
+from dimfree import BudgetExceeded, Ledger, Release
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.data.records import as_records
 from dimfree.errors import InvalidParameter, InvalidRecords
@@ -239,8 +239,15 @@ def test_missing_rows_raise_or_are_dropped(X, call):
 
 @every_call
 @every_relation
-def test_few_records_are_refused(call, relation):
-    found = call(np.ones((3, 4)), **ASKED, neighbours=relation, on_missing="drop", noise=SeededNoise(1))
+@pytest.mark.parametrize("count", [0, 1, 3, 200])
+def test_few_records_are_refused(call, relation, count):
+    found = call(
+        np.arange(4.0 * count).reshape(count, 4) * 1e3,
+        **ASKED,
+        neighbours=relation,
+        on_missing="drop",
+        noise=SeededNoise(1),
+    )
     assert found.refusal.removesuffix(DROPPED) in (TOO_FEW, LOW_WEIGHT)
     assert found.refusal.endswith(DROPPED)
     assert found.ledger.delta() <= 1e-6
@@ -347,12 +354,3 @@ def test_the_failure_probability_is_checked():
 
 
 # ---- the names
-
-
-@pytest.mark.parametrize("name", paper.__all__)
-def test_a_public_name_is_never_a_module(name):
-    """Not even after the module that defines it was imported."""
-    assert callable(getattr(paper, name))
-    assert getattr(paper, name).__doc__
-    with pytest.raises(AttributeError, match="no attribute 'soft'"):
-        paper.soft  # noqa: B018 - it raises

@@ -13,7 +13,7 @@ from recording import RecordingNoise
 
 from dimfree.accounting.losses import Approximate
 from dimfree.errors import InvalidParameter
-from dimfree.noise import SystemNoise
+from dimfree.paper import averaging as basic
 from dimfree.paper.mechanisms import (
     heaviest_cell,
     laplace_scale,
@@ -43,11 +43,6 @@ def test_only_counts_at_the_threshold_are_published():
     assert stable_histogram([1] * (least - 1), 1.0, 1e-6, noise=RecordingNoise()).value == {}
 
 
-def test_no_items_give_no_cells():
-    assert stable_histogram([], 1.0, 1e-6, noise=SystemNoise()).value == {}
-    assert heaviest_cell([], 1.0, 1e-6, noise=SystemNoise()).value is None
-
-
 @given(st.floats(1e-6, 50), st.floats(1e-12, 0.999))
 def test_the_threshold_is_the_first_with_a_small_enough_tail(epsilon, delta):
     least, scale = publishing_threshold(epsilon, delta), laplace_scale(epsilon)
@@ -55,11 +50,6 @@ def test_the_threshold_is_the_first_with_a_small_enough_tail(epsilon, delta):
     assert laplace_tail(scale, least - 1) <= delta
     # one lower is too low, but for the cases that rounding decides
     assert least == 1 or laplace_tail(scale, least - 2) > delta * (1 - 1e-6)
-
-
-def test_the_threshold_of_the_formula():
-    q = math.exp(-0.5)
-    assert publishing_threshold(1.0, 1e-6) == 1 + math.ceil(2 * math.log(1 / (1e-6 * (1 + q)))) == 28
 
 
 def test_ties_and_order_do_not_depend_on_who_came_first():
@@ -85,11 +75,6 @@ def test_the_threshold_is_reached_not_passed():
     counts = np.array([4, 5, 6])
     assert sparse_vector(counts, 5, 3, 1.0, 0.1, noise=RecordingNoise()).value == [1, 2]
     assert sparse_vector(counts, 4.2, 3, 1.0, 0.1, noise=RecordingNoise()).value == [1, 2]
-
-
-def test_no_queries_no_answers():
-    assert sparse_vector(np.zeros(0, dtype=np.int64), 5, 2, 1.0, 0.1, noise=SystemNoise()).value == []
-    assert sparse_vector(np.zeros(4, dtype=np.int64), 10**7, 2, 1.0, 0.1, noise=SystemNoise()).value == []
 
 
 def test_counts_near_the_end_of_the_integers_do_not_wrap():
@@ -125,3 +110,58 @@ def test_integers_are_asked_for_without_naming_one(queries):
         sparse_vector(queries, 1, 1, 1.0, 0.1, noise=noise)
     assert "2.5" not in str(error.value)
     assert noise.asked == []
+
+
+# ---- the paper's filter: exact coins, one for each record
+
+
+class EveryCoin:
+    """Noise that gives every record one chosen coin, and records each request."""
+
+    private = False
+
+    def __init__(self, coin):
+        self.coin = coin
+        self.asked = []
+
+    def below(self, bound, size):
+        self.asked.append((bound, size))
+        assert 0 <= self.coin < bound
+        return np.full(size, self.coin, dtype=np.int64)
+
+
+def probabilities(counts):
+    """How many of the n equally likely coins keep each record."""
+    n = len(counts)
+    kept = sum(basic.keep(np.array(counts, dtype=np.int64), EveryCoin(coin)) for coin in range(n))
+    return [Fraction(int(k), n) for k in kept]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 12])
+def test_the_probability_of_being_kept(n):
+    counts = list(range(1, n + 1))
+    wanted = [max(Fraction(2 * c, n) - 1, Fraction(0)) for c in counts]
+    assert probabilities(counts) == wanted
+
+
+def test_every_record_has_its_own_coin():
+    class Ramp(EveryCoin):
+        def below(self, bound, size):
+            self.asked.append((bound, size))
+            return np.arange(size, dtype=np.int64)
+
+    noise = Ramp(0)
+    kept = basic.keep(np.array([4, 4, 4, 4, 4]), noise)  # 2c - n = 3: coins 0, 1, 2 keep
+    assert kept.tolist() == [1, 1, 1, 0, 0]
+    assert noise.asked == [(5, 5)]
+
+
+def test_no_records_need_no_coin():
+    noise = EveryCoin(0)
+    assert basic.keep(np.zeros(0, dtype=np.int64), noise).shape == (0,)
+    assert noise.asked == []
+
+
+def test_the_sensitivities_on_friendly_data():
+    """P1: one record more, and a mean of records within twice the radius of each other."""
+    assert (basic.COUNT_SENSITIVITY, basic.MEAN_SENSITIVITY) == (1.0, 2.0)
