@@ -43,7 +43,8 @@ def release_plot(release: Release, kind: str, level: float, target: Target) -> A
     """Return the chart of `Release.plot`."""
     check_choice("kind", kind, ("mean", "noise"))
     check_choice("target", target, TARGETS)
-    table = MeanTable(release, check_probability("level", level), target)
+    level = check_probability("level", level)
+    table = MeanTable(release, level, target)
     places = table.drawn_places(MOST_DRAWN)
     names = shown_names(release.columns, places)
     cut = _cut((len(places), table.dimension, "columns"))
