@@ -19,8 +19,7 @@ from dimfree.noise import SeededNoise
 from dimfree.programs import known as known_shape
 from dimfree.programs.choose.constants import CORE_BIAS_POWER, OUTER_BIAS, WIDE_MOST
 from dimfree.programs.choose.stages import Schedule, best_schedule
-from dimfree.programs.learn.radius import looked_radius, noisy_lengths
-from dimfree.programs.learn.stages import Honest, run_schedule, stage
+from dimfree.programs.learn.stages import Honest, looked_radius, noisy_lengths, run_schedule, stage
 from dimfree.programs.learn.state import Knowledge, Output, StageSetting
 from dimfree.programs.learn.tail import Tail
 from dimfree.shapes import Dense, Diagonal

@@ -11,7 +11,7 @@ from dimfree import SeededNoise, release_mean
 from dimfree.kernel import Ball
 from dimfree.programs.choose import constants
 from dimfree.programs.choose.stages import shell_share
-from dimfree.programs.learn.radius import median_length, noisy_lengths, verified_radius
+from dimfree.programs.learn.stages import median_length, noisy_lengths, verified_radius
 from dimfree.programs.learn.state import StageSetting
 from dimfree.programs.learn.tail import LengthCounts, Tail, bias_in_bars, length_edges, likely_bias, outer_radius
 

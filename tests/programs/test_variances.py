@@ -13,9 +13,8 @@ from dimfree.kernel import Cosine, LearnedAxes
 from dimfree.noise import SeededNoise
 from dimfree.programs.choose import constants
 from dimfree.programs.choose.constants import COUNTED_PRECISION, RECENTRE_SHARES, RECENTRE_STAGES
-from dimfree.programs.learn.coordinates import centre_error, learn, recentre
+from dimfree.programs.learn.coordinates import centre_error, learn, learn_variances, measure_own, recentre
 from dimfree.programs.learn.stages import last_stages, plan_stages, run_stages
-from dimfree.programs.learn.variances import learn_variances, measure_own
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 COUNT, DIMENSION = 1500, 12

@@ -15,12 +15,11 @@ from dimfree.accounting.calibrate import calibrate_gaussian
 from dimfree.accounting.events import SEARCH_STEPS
 from dimfree.kernel import Ball
 from dimfree.programs.choose import constants as c
-from dimfree.programs.learn.coordinates import OWN, learn, learn_coordinates
+from dimfree.programs.learn.coordinates import OWN, learn, learn_coordinates, measure_own
 from dimfree.programs.learn.restore import restored
 from dimfree.programs.learn.scale import answers, crossing, geometric_grid
 from dimfree.programs.learn.stages import stage
 from dimfree.programs.learn.state import Knowledge, Output, StageSetting, State
-from dimfree.programs.learn.variances import measure_own
 from dimfree.programs.run import Run, open_table
 from dimfree.results.release import Release
 

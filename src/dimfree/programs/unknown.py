@@ -30,7 +30,7 @@ from dimfree.programs.columns.run import release_by_columns, untested_branch
 from dimfree.programs.learn.coordinates import OWN, learn, learn_coordinates
 from dimfree.programs.learn.restore import restored
 from dimfree.programs.learn.ring import RingSetting, learn_by_ring, plan_core, state_after_core
-from dimfree.programs.learn.scale import LearnedRadius, geometric_grid, learn_radius, with_likely_searches
+from dimfree.programs.learn.scale import geometric_grid, learn_radius, with_likely_searches
 from dimfree.programs.learn.state import StageSetting, State
 from dimfree.programs.run import (
     NO_SCALE,
@@ -88,7 +88,7 @@ def _release_by_pairs(run: Run, session: Session, choice: StableChoice, size: Si
     if size.stddev is not None:  # a second count inside the branch, and the core chosen by both (P14)
         again = session.count_again(1 / count_mu)
         size = size.combined(again.value, again.stddev)
-        choice = chosen_again(run, choice, size)
+        choice = _by_rule(run, choice.branch, size) or choice
     rate = early_rate(size, choice.branch.mu**2, run.dimension)
     early, core = early_sample(everyone, size, rate)
     pairs = core.pairs(size.capacity(size.rate))
@@ -97,7 +97,10 @@ def _release_by_pairs(run: Run, session: Session, choice: StableChoice, size: Si
     if not learned.found:
         return run.refused(NO_SCALE, "auto", session.costs(), **public)
     precision, passed = choice.branch.mu**2 * (1 - 1e-9), size.after_pass(choice)
-    share = core_share(choice, passed, learned, run.dimension)
+    share = c.CORE_ALONE_SHARE  # of P, for the core's mean; or enough to bring its squared error to half of tr Σ
+    if not core_alone(passed.count, choice.branch.mu, passed.relation, run.dimension):
+        needed = 2 * run.dimension * (choice.sensitivity * learned.radius) ** 2 / (choice.branch.mu**2 * learned.trace)
+        share = float(np.clip(needed, *c.CORE_SHARES))
     mean = pairs.core_mean(learned.radius, choice.full_share, choice.budget, choice.floor, math.sqrt(share * precision))
     del pairs  # their memory is free for what follows
     if mean is None:
@@ -161,11 +164,6 @@ def _most_precise(run: Run, branches: Sequence[Tested], size: Size) -> StableCho
     return min(promising, key=lambda each: each.sensitivity**c.CORE_POWER / each.branch.mu, default=None)
 
 
-def chosen_again(run: Run, choice: StableChoice, size: Size) -> StableChoice:
-    """The core on the same branch, for a number of records that is known better."""
-    return _by_rule(run, choice.branch, size) or choice
-
-
 def _by_rule(run: Run, branch: Tested, size: Size) -> StableChoice | None:
     """b and B from the ladder and the share of outliers; n_0 no lower than leaves a core of use (P14)."""
     choice = _ruled(branch, *size.bound(branch.ladder.length, run.failure), run.model.outliers)
@@ -191,11 +189,3 @@ def _ruled(branch: Tested, floor: int | None, count: int, outliers: float) -> St
         return None
     moves = core_sensitivity(count, share, budget, relation)
     return StableChoice(branch, share, budget, floor, 1.0, moves, moves / branch.mu)
-
-
-def core_share(choice: StableChoice, size: Size, learned: LearnedRadius, dimension: int) -> float:
-    """Of the precision, for the core: enough to bring the centre's squared error to half of tr Σ; or nearly all."""
-    if core_alone(size.count, choice.branch.mu, size.relation, dimension):
-        return c.CORE_ALONE_SHARE
-    needed = 2 * dimension * (choice.sensitivity * learned.radius) ** 2 / (choice.branch.mu**2 * learned.trace)
-    return float(np.clip(needed, *c.CORE_SHARES))

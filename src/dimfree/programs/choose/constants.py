@@ -112,7 +112,7 @@ WIDE_OVER_TYPICAL = 1.25
 # [factor] λ is widened by this many times the noise of the search for it, in shares of the records.
 UNSURE_WIDENING = 1.5
 
-# --- Unknown shape: variances and stages (learn/coordinates.py, variances.py, stages.py) ------------------------------
+# --- Unknown shape: variances and stages (learn/coordinates.py, stages.py) ------------------------------
 
 # [share of the sampling error] Below this noise passes are saved: less noise gains two per cent at most.
 SMALL_NOISE = 0.2
@@ -179,7 +179,7 @@ BEYOND_EDGE = 1.5  # [widths of the spectrum's edge] An eigenvalue counts as a d
 SMALLEST_TAIL = 0.02  # [share] Of the squared length, never believed to lie along the directions found.
 ANGLE_DEVIATIONS = 2.0  # [standard deviations] For the bound of an angle: of the eigenvalue and of the noise beside it.
 
-# --- Lengths of records and the clipping radius (learn/radius.py, learn/tail.py) --------------------------------------
+# --- Lengths of records and the clipping radius (learn/stages.py, learn/tail.py) --------------------------------------
 
 # [1/√(Σσ / largest σ); share of P: least, most; share of what is left] The look at the records' lengths.
 LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.25, (0.01, 0.2), 0.3
@@ -227,7 +227,7 @@ LEAST_RADIUS, RADII = 0.003, 300  # [last edge; number] Radii among which the on
 # [deviations of the noise] Clipping bias that intervals allow for if the tail is not seen: twice the largest target.
 UNSEEN_BIAS = 2 * OUTER_BIAS_MOST
 
-# --- The shell between the median length and the radius (learn/radius.py) ---------------------------------------------
+# --- The shell between the median length and the radius (learn/stages.py) ---------------------------------------------
 
 # [share of the answer's precision, for weights Σw/√Σw² of 1; most] For the measured shell.
 SHELL_SHARE, SHELL_MOST = 1.0, 0.1

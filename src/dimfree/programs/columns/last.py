@@ -15,7 +15,7 @@ from dimfree.kernel import HELD, Ball
 from dimfree.programs.choose.constants import HIDDEN_PART, MEASURED, MOST_BEYOND
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.columns.tails import hidden, usual_radius
-from dimfree.programs.learn.radius import look_precision, noisy_lengths
+from dimfree.programs.learn.stages import look_precision, noisy_lengths
 from dimfree.programs.learn.tail import Lengths, Tail, radius_of_least_loss
 from dimfree.progress import during
 from dimfree.results.error_model import Reach

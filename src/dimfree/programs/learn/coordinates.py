@@ -1,8 +1,8 @@
-"""Which coordinates the noise follows: release a few numbers, choose, and go on in the chosen coordinates (P11, P12).
+"""Which coordinates the noise follows: release a few numbers, choose, and learn variances there (P10 to P12).
 
 A forecast is the gain of a choice: noise of a spherical shape over that of a better one. Every number that it rests on
 is a Gaussian release of its own, read on the unfavourable side. Letters: P = precision of the branch, n̂ = released
-number of records, D = diagonal of the shape of the noise.
+number of records, D = diagonal of the shape of the noise, σ = standard deviations.
 """
 
 import math
@@ -11,7 +11,17 @@ from dataclasses import replace
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.kernel import OUTER_SENSITIVITY, Cosine, Directions, LearnedAxes, Lookout, Released
+from dimfree.accounting.events import SEARCH_STEPS
+from dimfree.kernel import (
+    OUTER_SENSITIVITY,
+    SCORE_SENSITIVITY,
+    Cosine,
+    Directions,
+    LearnedAxes,
+    Lookout,
+    Released,
+    Scoring,
+)
 from dimfree.programs.choose import constants as c
 from dimfree.programs.learn.principal_directions import (
     coordinate_shares,
@@ -20,9 +30,11 @@ from dimfree.programs.learn.principal_directions import (
     promised_gain,
     smallest_share,
 )
+from dimfree.programs.learn.scale import answers, crossing, geometric_grid
+from dimfree.programs.learn.shrinkage import VarianceRelease, learned_variances, score_norm
 from dimfree.programs.learn.stages import last_stages, run_stages
-from dimfree.programs.learn.state import State
-from dimfree.programs.learn.variances import learn_variances, measure_own, uncertainty
+from dimfree.programs.learn.state import Knowledge, Output, State
+from dimfree.progress import during
 
 SPHERICAL, OWN, DCT, LEARNED = "spherical", "own axes", "dct", "learned"
 
@@ -157,6 +169,59 @@ def last_round(state: State) -> State:
     if uncertainty(state) > (c.RING_LOSS if state.from_ring else c.LOSS):
         state = learn_variances(state)
     return last_stages(state)
+
+
+@during("variances")
+def learn_variances(state: State, shares: tuple[float, float] = c.VARIANCE_SHARES) -> State:
+    """One variance release about the denoised centre (P10), and what it says of σ.
+
+    After the ring, of coordinates in the block where the centre is near enough to add to what the ring has shown.
+    """
+    (centre, blur), setting, precision = state.centre, state.setting, state.precision
+    scored = np.zeros(len(blur), dtype=np.bool_)
+    scored[slice(None) if state.block is None or not state.from_ring else state.block] = True
+    which = np.flatnonzero(scored & (blur <= state.stddev**2) if state.from_ring else scored)
+    if not len(which):
+        return state
+    share = float(np.clip(c.VARIANCE_PRECISION * len(which) / (setting.count**2 * precision), *shares))
+    state, mu = state.spend(share)
+    scale = np.full(len(centre), math.inf)  # leaves a coordinate out
+    scale[which] = state.stddev[which]
+    scoring = Scoring(centre, scale, score_norm(setting.count * mu / SCORE_SENSITIVITY[setting.relation], len(which)))
+    grid = float((1 + blur[which] / state.stddev[which] ** 2).mean()) * geometric_grid(*c.UNIT_GRID)
+    unit_share = 1 / (c.UNIT_ERROR * setting.count) ** 2 / precision
+    state, unit_mu = state.spend(float(np.clip(unit_share, *c.UNIT_SHARES)))
+    counts = setting.view.clipped_scores(scoring, c.UNCLIPPED_SCORES, setting.count, grid, answers(grid), unit_mu)
+    allowed = round((1 - c.UNCLIPPED_SCORES) * setting.count * SEARCH_STEPS) / SEARCH_STEPS
+    unit = crossing(counts, grid, c.UNCLIPPED_SCORES, setting.count, allowed)
+    measured = setting.view.scores(scoring, unit, mu)
+    scores, noise = measured.value[which] / setting.count, measured.stddev / setting.count
+    ones = unit * state.stddev[which] ** 2  # the variance that scores one
+    learned = learned_variances(scores, noise, ones)
+    variances = np.maximum(learned.second_moments - blur[which], c.VARIANCE_FLOOR * learned.second_moments)
+    stddev, log_variance = state.stddev.copy(), state.log_variance.copy()
+    stddev[which], log_variance[which] = np.sqrt(variances), learned.log_stddev_variance
+    release = VarianceRelease(variances, centre[which], scores, noise, ones, which)
+    return replace(state, stddev=stddev, log_variance=log_variance, scores=release)
+
+
+def measure_own(state: State) -> State:
+    """Variances of the original coordinates, for error bars alone: the noise will not have their shape."""
+    value, variance = state.in_original()
+    own = replace(
+        state,
+        setting=state.setting.rotated(None, len(value)),
+        known=Knowledge.of(Output(value, variance)),
+        stddev=np.full(len(value), math.sqrt(state.trace / len(value))),
+        ring_scores=(),
+    )
+    own = learn_variances(own, c.ERROR_BAR_SHARES)
+    return replace(state, left=own.left, own_scores=own.scores)
+
+
+def uncertainty(state: State) -> float:
+    """How uncertain the shape is, weighted by σ: what a second variance release could improve."""
+    return float((state.stddev * state.log_variance).sum() / state.stddev.sum())
 
 
 class Sample:

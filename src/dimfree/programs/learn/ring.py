@@ -18,9 +18,8 @@ from dimfree.kernel import RING_SENSITIVITY, Block, Released, RingPairs, pair_sc
 from dimfree.programs.choose import constants as c
 from dimfree.programs.choose.stages import look_share
 from dimfree.programs.learn.scale import answers, crossing, geometric_grid, inside, widened
-from dimfree.programs.learn.shrinkage import VarianceRelease, learned_variances
+from dimfree.programs.learn.shrinkage import VarianceRelease, learned_variances, score_norm
 from dimfree.programs.learn.state import Knowledge, Output, StageSetting, State
-from dimfree.programs.learn.variances import score_norm
 from dimfree.progress import during
 
 

@@ -74,6 +74,12 @@ def learned_variances(scores: Floats, noise: Floats | float, unit: Floats | floa
     return LearnedVariances((found @ moments) * unit, spread + (logs[2] - logs[1]) ** 2 / 12 + c.SHAPE_MODEL_ERROR**2)
 
 
+def score_norm(strength: float, dimension: int) -> float:
+    """C: at most what noise lets one common coordinate reach, and a typical score; `strength`: count over noise."""
+    over_noise = c.SCORE_NOISE_SHARE * strength / math.sqrt(2 * math.log(max(dimension, 2)))
+    return min(over_noise, c.SCORE_LENGTH * math.sqrt(dimension))
+
+
 def mean_score(moments: Floats) -> Floats:
     """E[φ(q·Z²)], Z standard normal."""
     edge = 1 / np.sqrt(moments)  # |Z| where φ changes

@@ -8,7 +8,7 @@ a grid of laws is kept.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
@@ -48,10 +48,6 @@ class LengthCounts:
     def noise(self) -> float:
         """Standard deviation of a cell that holds nobody; at least 1 record, so that exact counts can be read, too."""
         return max(self.stddev, 1.0)
-
-    def without_last(self) -> "LengthCounts":
-        """As if the records beyond the last edge were not there."""
-        return replace(self, counts=np.append(self.counts[:-1], 0.0), total=self.total - float(self.counts[-1]))
 
     def beyond(self) -> Floats:
         """(K + 1,): likely number of records beyond 0 and beyond each edge, falling.
