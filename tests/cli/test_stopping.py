@@ -118,7 +118,7 @@ def test_stopped_at_any_step(monkeypatch, step, number, grouped):
 
 
 def test_a_mean_that_is_being_printed_may_be_out(monkeypatch):
-    monkeypatch.setattr(tables, "_print", sending(signal.SIGHUP, lambda text: None))
+    monkeypatch.setattr(tables, "write_mean", sending(signal.SIGHUP, lambda *_: None))
     result = run("-o", "-")
     assert result.exit_code == 129
     assert "part of the mean may be out on standard output; written: release.json, page.html." in result.stderr
