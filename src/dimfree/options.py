@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from dimfree._validate import check_choice, check_count, check_failure, check_share, check_window, is_word
+from dimfree._validate import Need, check_choice, check_count, check_failure, check_window, is_word
 
 Scale = Literal["auto", "known", "learn"]
 Tails = Literal["heavy", "gaussian"]
 
 AUTO = "auto"
 MOST_OUTLIERS = 0.3  # a share that is below this
+
+
+_CHECK_OUTLIERS = Need(f"a number in [0, {MOST_OUTLIERS})", lambda number: 0 <= number < MOST_OUTLIERS)
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Options:
             "core_sample": AUTO if is_word(sample, AUTO) else check_count("core_sample", sample, or_auto=True),
             "scale": check_choice("scale", self.scale, get_args(Scale)),
             "tails": check_choice("tails", self.tails, get_args(Tails)),
-            "outliers": check_share("outliers", self.outliers, below=MOST_OUTLIERS),
+            "outliers": _CHECK_OUTLIERS("outliers", self.outliers),
             "window": check_window("window", self.window),
             "failure_probability": check_failure("failure_probability", self.failure_probability),
         }

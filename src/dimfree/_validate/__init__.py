@@ -90,12 +90,8 @@ class Need:
 check_finite = Need("a finite number", math.isfinite)
 check_positive = Need("a finite number above 0", lambda number: 0 < number < math.inf)
 check_probability = Need("a number in (0, 1)", lambda number: 0 < number < 1)
+check_share = Need("a number in [0, 1)", lambda number: 0 <= number < 1)
 check_failure = Need("a number in [1e-100, 1)", lambda number: 1e-100 <= number < 1)  # with finite Gaussian quantiles
-
-
-def check_share(name: str, value: object, *, below: float) -> float:
-    """A number in [0, below)."""
-    return Need(f"a number in [0, {below})", lambda number: 0 <= number < below)(name, value)
 
 
 def check_between(name: str, value: object, least: float, most: float) -> float:

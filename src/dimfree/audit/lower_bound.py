@@ -85,7 +85,7 @@ def lower_bound(here: Any, there: Any, delta: float, failure: float) -> Bound:
     """
     one, other = _samples("here", here), _samples("there", there)
     check_lengths("there", other.shape[1], "feature of here", one.shape[1])
-    delta, failure = check_share("delta", delta, below=1), check_probability("failure", failure)
+    delta, failure = check_share("delta", delta), check_probability("failure", failure)
     first, second = len(one) // _CHOOSING, len(other) // _CHOOSING
     tests = choose_tests(one[:first], other[:second], delta)
     return bound(tests, one[first:], other[second:], delta, failure)

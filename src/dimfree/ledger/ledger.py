@@ -140,6 +140,8 @@ class Ledger:
     ) -> Charged:
         """Debit a release before it reads records or draws noise. The debit is on disk when this returns.
 
+        Nothing is charged if it raises: BudgetExceeded if the charge does not fit, InvalidFile if the file is damaged.
+
         Parameters
         ----------
         charge : Charge
@@ -154,13 +156,6 @@ class Ledger:
         Returns
         -------
         Charged
-
-        Raises
-        ------
-        BudgetExceeded
-            If the charge does not fit. Nothing is charged.
-        InvalidFile
-            If the ledger is damaged. Nothing is charged.
         """
         self._check_alike(check_kind("terms", terms, Terms))
         check_kind("charge", charge, Charge).prepare()
@@ -168,14 +163,12 @@ class Ledger:
         said = {"purpose": self.purpose, "what": what, "parameters": parameters}
         private = check_flag("private", private)
         with writing(self.path, self.timeout) as transaction:
-            found, account = self._checked_state(transaction), None
+            found = self._checked_state(transaction)
             if (debit := found.account.decide(charge)) is not None:
                 debit = replace(debit, private=private)
-                account = found.account.admitted(debit)
-            if debit is not None and account is not None:
-                content = {**debit_to_dict(debit), **said}
+                content, account = {**debit_to_dict(debit), **said}, found.account.after(debit)
                 entry = self._append(transaction, found.last, _today(), DEBIT, content, account)
-        if account is None:
+        if debit is None:
             asked, remaining = charge.budget, status_of(found.account, charge.budget.delta)
             raise BudgetExceeded(
                 f"A charge of epsilon={asked.epsilon!r}, delta={asked.delta!r} exceeds the remaining budget of the "
@@ -197,26 +190,17 @@ class Ledger:
         Returns
         -------
         Charged
-
-        Raises
-        ------
-        BudgetExceeded
-            If the charge does not fit. Nothing is charged.
+            As of `charge`.
         """
         budget = check_budget(epsilon, SMALLEST_DELTA if check_finite("delta", delta) == 0 else delta)
         return self.charge(Charge(budget), terms=self.terms, what=_checked_text("what", what, least=0))
 
     def entries(self) -> tuple[Entry, ...]:
-        """Every entry, oldest first. All of them are checked.
+        """Every entry, oldest first. All of them are checked: InvalidFile if the ledger is damaged.
 
         Returns
         -------
         tuple of Entry
-
-        Raises
-        ------
-        InvalidFile
-            If the ledger is damaged.
         """
         with reading(self.path, self.timeout) as transaction:
             self._checked_state(transaction)
@@ -404,9 +388,7 @@ def _given_terms(epsilon: object, delta: object, neighbours: str | Neighbours | 
     """The terms that were given; what is left out is that of the ledger."""
     given: dict[str, Any] = {}
     if (epsilon is None) != (delta is None):
-        raise InvalidParameter(
-            "Expected epsilon and delta together: the total of the ledger. Leave out both to reopen."
-        )
+        raise InvalidParameter("Expected epsilon and delta together, the total of the ledger; or neither, to reopen.")
     if epsilon is not None:
         given["budget"] = check_budget(epsilon, delta)
     if neighbours is not None:
