@@ -115,23 +115,17 @@ def _correlated(variances: Floats, correlation: float) -> Floats:
     return np.asarray(falling)
 
 
-class BallParts(NamedTuple):
-    """Radius of each part alone, at the confidence of the ball, and its share of the mean squared distance.
+class Parts(NamedTuple):
+    """What the size of a set is made of; None: sampling is not modelled, or there is no such share.
 
-    The shares add up to 1; None: sampling is not modelled.
+    Of a ball: the radius of each part alone, at the confidence of the ball, and its share of the mean squared distance;
+    the shares add up to 1. Of a box: the standard deviation of each part in each coordinate.
     """
 
-    noise: float
-    sampling: float | None
-    noise_share: float
-    sampling_share: float | None
-
-
-class BoxParts(NamedTuple):
-    """Per coordinate: standard deviation of noise and of sampling; None: not modelled."""
-
-    noise: Floats
-    sampling: Floats | None
+    noise: Any
+    sampling: Any
+    noise_share: float | None = None
+    sampling_share: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -144,21 +138,7 @@ class ConfidenceSet:
     clipping: float  # allowed for, in deviations of the noise
     uncovered: int  # columns that have no interval
     unmeasured: bool  # whether some records may lie farther out than was measured
-    parts: BallParts | BoxParts
-
-    @classmethod
-    def about(cls, uncertainty: Uncertainty, confidence: float, **own: Any) -> Self:
-        model = uncertainty.model
-        uncovered = 0 if model.one_value is None else int(model.one_value.sum())
-        return cls(
-            confidence=confidence,
-            covers=uncertainty.covers,
-            learned=uncertainty.log_stddev is not None,
-            clipping=model.clipping,
-            uncovered=uncovered,
-            unmeasured=model.unmeasured,
-            **own,
-        )
+    parts: Parts
 
     def statement(self) -> str:
         """What the set covers, and which part of its size is noise and which is sampling, in plain sentences."""
@@ -185,8 +165,10 @@ class ConfidenceSet:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and words, for JSON; None where there is no interval."""
-        values = {**vars(self), "parts": {name: plain(part) for name, part in self.parts._asdict().items()}}
-        return {name: plain(value) for name, value in values.items()} | {"statement": self.statement()}
+        sizes = {name: plain(part) for name, part in self.parts._asdict().items()}
+        sizes = sizes if self.parts.noise_share is not None else {name: sizes[name] for name in ("noise", "sampling")}
+        values = {name: plain(value) for name, value in vars(self).items()}
+        return {**values, "parts": sizes, "statement": self.statement()}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -196,7 +178,6 @@ class ConfidenceBall(ConfidenceSet):
     kind: str = "ball"
     centre: Floats
     radius: float
-    parts: BallParts
 
     def contains(self, point: ArrayLike) -> bool:
         """Whether a point lies in the ball, its surface included."""
@@ -226,7 +207,6 @@ class ConfidenceBox(ConfidenceSet):
     simultaneous: bool
     low: Floats
     high: Floats
-    parts: BoxParts
 
     def contains(self, point: ArrayLike) -> bool:
         """Whether every coordinate of a point lies in its interval, the ends included."""
@@ -251,31 +231,28 @@ class ConfidenceBox(ConfidenceSet):
 def ball_about(centre: Floats, uncertainty: Uncertainty, confidence: float) -> ConfidenceBall:
     """Return the ball of `Release.confidence_ball`."""
     noise, sampling = uncertainty.noise_principal, uncertainty.sampling_principal
-    parts = BallParts(length_quantile(noise, confidence), None, 1.0, None)
+    parts = Parts(length_quantile(noise, confidence), None, 1.0)
     if sampling is not None:
         with np.errstate(all="ignore"):  # squares may leave the range of floats
             share = float(noise.sum() / (noise.sum() + sampling.sum()))
-        parts = BallParts(parts.noise, length_quantile(sampling, confidence), share, 1 - share)
-    middle = frozen_numbers("centre", centre, len(centre))
-    radius = uncertainty.length(confidence)
-    return ConfidenceBall.about(uncertainty, confidence, centre=middle, radius=radius, parts=parts)
+        parts = Parts(parts.noise, length_quantile(sampling, confidence), share, 1 - share)
+    return ConfidenceBall(
+        centre=frozen_numbers("centre", centre, len(centre)),
+        radius=uncertainty.length(confidence),
+        parts=parts,
+        **_allowances(uncertainty, confidence),
+    )
 
 
 def box_about(
-    centre: Floats,
-    uncertainty: Uncertainty,
-    confidence: float,
-    *,
-    simultaneous: bool,
-    limits: tuple[Floats, Floats] = (-np.inf, np.inf),  # type: ignore[assignment]  # none, in any column
+    centre: Floats, uncertainty: Uncertainty, confidence: float, limits: tuple[Floats, Floats], *, simultaneous: bool
 ) -> ConfidenceBox:
     """Return the box of `Release.confidence_box`, within declared limits; no array of it can be changed."""
     reach = uncertainty.reach(confidence, simultaneous=check_flag("simultaneous", simultaneous))
-    low, high = np.clip((centre - reach, centre + reach), *limits)
-    low, high, noise = (np.frombuffer(each.tobytes()) for each in (low, high, uncertainty.noise))
-    sampling = None if uncertainty.sampling is None else np.frombuffer(uncertainty.sampling.tobytes())
-    parts = BoxParts(noise, sampling)
-    return ConfidenceBox.about(uncertainty, confidence, low=low, high=high, simultaneous=simultaneous, parts=parts)
+    arrays = (*np.clip((centre - reach, centre + reach), *limits), uncertainty.noise, uncertainty.sampling)
+    frozen: Any = [None if each is None else np.frombuffer(each.tobytes()) for each in arrays]
+    common = _allowances(uncertainty, confidence)
+    return ConfidenceBox(low=frozen[0], high=frozen[1], simultaneous=simultaneous, parts=Parts(*frozen[2:]), **common)
 
 
 def stated_limits(
@@ -288,6 +265,18 @@ def stated_limits(
         if name in stated:
             low[at], high[at] = stated[name]
     return low, high
+
+
+def _allowances(uncertainty: Uncertainty, confidence: float) -> dict[str, Any]:
+    model = uncertainty.model
+    return {
+        "confidence": confidence,
+        "covers": uncertainty.covers,
+        "learned": uncertainty.log_stddev is not None,
+        "clipping": model.clipping,
+        "uncovered": 0 if model.one_value is None else int(model.one_value.sum()),
+        "unmeasured": model.unmeasured,
+    }
 
 
 def interval_note(model: ErrorModel, target: Target = "population") -> str:

@@ -60,9 +60,9 @@ class ErrorModel(Declared):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LearnedDirections(Declared):
-    """Principal directions of the records, learned privately. They are paid for, so they are public.
+    """Principal directions of the records, learned privately: charged, so public.
 
-    With u the direction of a record from a released centre, in columns divided by `scale`, they are the leading
+    With u the direction of a record from a released center, in columns divided by `scale`, they are the leading
     eigenvectors of ``Σ u uᵀ - n diag(scale²) / Σ scale²``: of what these records show beyond uncorrelated columns.
 
     Attributes
@@ -72,11 +72,10 @@ class LearnedDirections(Declared):
     shares : ndarray of shape (r,)
         Estimates of the mean of (u·row)² over the records.
     angles : ndarray of shape (r,)
-        In radians: a bound, with 95 % confidence for each row by itself, on how far the noise has turned the row away
+        In radians: a bound, with 95 % confidence for each row separately, on how far the noise has turned the row away
         from the span of those leading directions of the exact matrix that are at least a quarter as strong. π/2:
-        nothing is known. The error of the centre is allowed for, as far as the released mean tells it, and a row that
-        consists mostly of that error is left out. Sampling is not covered: other records would have other leading
-        directions.
+        nothing is known. The error of the center is allowed for, as far as the released mean shows it; a row that
+        consists mostly of that error is left out. Sampling is not covered.
     scale : ndarray of shape (d,)
         What each column is divided by.
     """
@@ -104,18 +103,17 @@ class LearnedDirections(Declared):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LearnedShape(Declared):
-    """Variances learned privately on the way to a mean, and their uncertainty. They are paid for, so they are public.
+    """Variances learned privately on the way to a mean, and their uncertainty: charged, so public.
 
     Attributes
     ----------
     variances : ndarray of shape (d,)
         The variances that shaped the noise.
     log_stddev : ndarray of shape (d,)
-        Standard deviation of the natural logarithm of each column's standard deviation: 0.1 means about 10 %. Infinite
-        (null in JSON) where the spread was not learned: the released score is not larger than its noise, so the
-        variance may be far too large, and only an upper bound is known.
+        Standard deviation of the natural logarithm of each column's SD: 0.1 means about 10 %. Infinite (null in JSON)
+        where the SD was not learned: the released score is not larger than its noise, so only an upper bound is known.
     directions : LearnedDirections or None
-        Where the noise was shaped in a learned basis.
+        If the noise was shaped in a learned basis.
     log_above : ndarray of shape (d,) or None
         The same as `log_stddev` for the upper side only, always finite. None: as log_stddev.
     """
@@ -127,23 +125,23 @@ class LearnedShape(Declared):
 
     @property
     def learned(self) -> NDArray[np.bool_]:
-        """Whether the spread of each column was learned."""
+        """Whether the SD of each column was learned."""
         return np.isfinite(self.log_stddev)
 
     def stddev_bounds(self) -> tuple[Floats, Floats]:
-        """Bounds on the standard deviation of each column.
+        """Return bounds on the standard deviation of each column.
 
         Returns
         -------
         low, high : ndarray of shape (d,)
-            Each pair holds with about 95 % confidence. low is 0 where the spread was not learned.
+            Each pair holds with about 95 % confidence. low is 0 where the SD was not learned.
         """
         stddev = np.sqrt(self.variances)
         above = self.log_stddev if self.log_above is None else self.log_above
         return stddev * np.exp(-2 * self.log_stddev), stddev * np.exp(2 * above)
 
     def diagonal(self) -> Diagonal:
-        """These variances as `shape=` for a later release about other records.
+        """Return these variances as `shape=` for a later release about other records.
 
         Returns
         -------
@@ -162,27 +160,26 @@ class LearnedShape(Declared):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reach(Declared):
-    """What a release averages: these records, each farther than `radius` from `centre` drawn in to it.
+    """What a release averages: these records, each farther than `radius` from `centre` clipped to it.
 
     Distances are Euclidean, in columns divided by `scale`; a column in which a record lies farther than `cap` from the
-    centre is first held there. No private method can average records without any limit, nor tell that none lie beyond
-    this one. All of it was released or follows from what was.
+    center is first clipped there. No private method can average records without any limit, nor show that none lie
+    beyond this one. All of it was released or follows from what was.
 
     Attributes
     ----------
     radius : float
-        How far a record may lie from the centre and count in full, in columns divided by `scale`.
+        How far a record may lie from the center and count in full, in columns divided by `scale`.
     centre : ndarray of shape (d,)
         In the units of the records.
     scale : ndarray of shape (d,)
         What each column is divided by.
     beyond : float or None
-        So many records may lie farther than `radius`, as far as the released histogram of lengths tells (about 97.5 %
+        Up to so many records may lie farther than `radius` or `cap`, by the released histogram of lengths (about 97.5 %
         confidence). With few records it is a large share of them: then the mean of these records may well lie outside
-        the intervals, which are about the mean of the records drawn in. Records that lie farther than `cap` in one
-        column are counted, too. None: not known.
+        the intervals, which are about the mean of the clipped records. None: not known.
     cap : float or None
-        How far from the centre a record counts in any one column, divided by its `scale`. None: four radii.
+        How far from the center a record counts in any one column, divided by its `scale`. None: four radii.
     """
 
     radius: float = field(metadata=single(check_positive))
@@ -193,11 +190,11 @@ class Reach(Declared):
 
     @property
     def columns(self) -> Floats:
-        """How far from the centre a record may lie in one column alone and count in full, in the column's units."""
+        """How far from the center a record may lie in one column alone and count in full, in the column's units."""
         return (self.radius if self.cap is None else min(self.radius, self.cap)) * self.scale
 
     def statement(self) -> str:
-        """Which mean was estimated, as a phrase.
+        """Return which mean was estimated, as a phrase.
 
         Returns
         -------

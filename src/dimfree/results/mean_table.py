@@ -90,10 +90,9 @@ class MeanTable:
         return {"mean": self.mean} | {name: np.where(self.without, self.mean, end) for name, end in ends}
 
     def ends_in_spreads(self) -> dict[str, Floats]:
-        """Return `ends` of each column from the middle of its interval in units of its SD; 0 where that is unknown."""
-        origin = (self.ends["low"] + self.ends["high"]) / 2
+        """Return `ends` of each column from its mean, in units of its SD; 0 where that is unknown."""
         unit = np.where(self.spread > 0, self.spread, np.inf)
-        return {name: (end - origin) / unit for name, end in self.ends.items()}
+        return {name: (end - self.mean) / unit for name, end in self.ends.items()}
 
     @cached_property
     def mixed(self) -> bool:
@@ -141,11 +140,13 @@ class MeanTable:
         return with_noise_digits(float(self.noise[place]), float(self.mean[place]))
 
     def interval_text(self, place: int) -> str:
-        """Return half the width of the interval, or why there is none."""
+        """Return half the width of the interval, its ends if a declared bound cuts it, or why there is none."""
         if self.without[place]:
             return NO_MODEL if self.without.all() and not self.release.one_value.all() else NO_INTERVAL
-        half = float(self.high[place] - self.low[place]) / 2
-        return f"± {with_noise_digits(float(self.noise[place]), half)}"
+        mean, low, high, noise = (float(each[place]) for each in (self.mean, self.low, self.high, self.noise))
+        if max(mean - low, high - mean) > (high - low) / 2 * (1 + 1e-6):  # cut at a declared bound
+            return f"{with_noise_digits(noise, low)} to {with_noise_digits(noise, high)}"
+        return f"± {with_noise_digits(noise, (high - low) / 2)}"
 
     def over_text(self, place: int) -> str:
         """Return noise over SD."""

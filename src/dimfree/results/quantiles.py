@@ -5,7 +5,6 @@ s < 1/(2 max λ).
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import scipy  # its parts load when they are first used
@@ -31,7 +30,7 @@ def length_quantile(variances: Floats, confidence: float) -> float:
     total = float(variances.sum())
     if not 0 < total < math.inf:
         return math.inf
-    law = QuadraticLaw.of(variances / total)
+    law = _QuadraticLaw(variances / total)
     high = 2.0
     while law.exceedance(high) > 1 - confidence:
         high *= 2
@@ -39,21 +38,17 @@ def length_quantile(variances: Floats, confidence: float) -> float:
     return math.sqrt(total * found)
 
 
-@dataclass(frozen=True)
-class QuadraticLaw:
-    """The law of Q: distinct variances λ, and how often each occurs."""
+class _QuadraticLaw:
+    """The law of Q: distinct variances λ that sum to about 1, and how often each occurs.
 
-    values: Floats
-    counts: Floats
+    Negligible variances are left out; nearly equal ones count as their mean.
+    """
 
-    @classmethod
-    def of(cls, variances: Floats) -> "QuadraticLaw":
-        """Of variances that sum to about 1: without negligible ones; nearly equal ones as their mean."""
+    def __init__(self, variances: Floats) -> None:
         order = np.argsort(variances)[(variances <= _NEGLIGIBLE).sum() :]
         keys = np.floor(np.log(variances[order]) / _GROUP)
         _, starts, counts = np.unique(keys, return_index=True, return_counts=True)
-        values = np.add.reduceat(variances[order], starts) / counts
-        return cls(values, counts.astype(np.float64))
+        self.values, self.counts = np.add.reduceat(variances[order], starts) / counts, counts.astype(np.float64)
 
     def exceedance(self, x: float) -> float:
         """P(Q > x), by integrating exp(K(s) - s·x)/s along a path through (nearly) the saddle point.

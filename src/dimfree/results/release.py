@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn, Self
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dimfree._types import Floats
-from dimfree._validate import check_choice, check_flag, check_kind, check_probability, quoted, require
+from dimfree._validate import check_choice, check_kind, check_probability, quoted, require
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs import AnyCosts, costs_from_dict
@@ -48,10 +49,6 @@ _REMEDY = (
     "Check release.refused before reading; more records, a larger budget or a covariance closer to the data "
     "make a release more likely, and every further attempt spends its own budget."
 )
-
-
-def _check_method(name: str, value: object) -> str:
-    return check_choice(name, value, METHODS + BASELINES)
 
 
 def _check_reason(_: str, value: object) -> object:
@@ -109,7 +106,7 @@ class Release(Tabular):
     """
 
     guarantee: Guarantee = field(metadata=declared(read=Guarantee.from_dict))
-    method: str = field(metadata=single(_check_method))
+    method: str = field(metadata=single(partial(check_choice, choices=METHODS + BASELINES)))
     dimension: int = field(metadata=declared())
     columns: tuple[str, ...] | None = field(default=None, metadata=declared(_check_names))
     parameters: Mapping[str, float | int | str] = field(metadata=single(_check_parameters))
@@ -196,11 +193,6 @@ class Release(Tabular):
         raise RefusedRelease(f"A refused release has no {name}. Reason: {self.refusal} {_REMEDY}")
 
     @property
-    def _limits(self) -> tuple[Floats, Floats]:
-        stated = self.parameters if self.guarantee.unit_rows is None else {}  # a total may lie beyond
-        return stated_limits(stated, self.columns, self.dimension)
-
-    @property
     def resolved(self) -> NDArray[np.bool_]:
         """Whether the SD of each column is known, (d,): stated by the user, or learned.
 
@@ -251,10 +243,8 @@ class Release(Tabular):
             (`one_value`), and everywhere for the population mean if the release does not state the standard deviation
             and the number of the records.
         """
-        level, uncertainty = check_probability("level", level), self._uncertainty(target)
-        reach = uncertainty.reach(level, simultaneous=check_flag("simultaneous", simultaneous))
-        low, high = np.clip((self.mean - reach, self.mean + reach), *self._limits)
-        return low, high
+        box = self.confidence_box(level, target=target, simultaneous=simultaneous)
+        return box.low.copy(), box.high.copy()
 
     def error_radius(self, level: float = 0.95, *, target: Target = "population") -> float:
         """Return the Euclidean distance that the error stays within at the given level.
@@ -306,7 +296,9 @@ class Release(Tabular):
         ConfidenceBox
         """
         level, uncertainty = check_probability("level", level), self._uncertainty(target)
-        return box_about(self.mean, uncertainty, level, simultaneous=simultaneous, limits=self._limits)
+        stated = self.parameters if self.guarantee.unit_rows is None else {}  # a total may lie beyond
+        limits = stated_limits(stated, self.columns, self.dimension)
+        return box_about(self.mean, uncertainty, level, limits, simultaneous=simultaneous)
 
     def _uncertainty(self, target: Target) -> Uncertainty:
         return Uncertainty.of(self.noise_stddev, self.error_model, self.shape, self.reach, target)
