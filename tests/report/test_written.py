@@ -33,16 +33,6 @@ def test_wrong_place_is_told_before_the_page_is_made(tmp_path, monkeypatch, name
         dimfree.write_report(RELEASE, tmp_path / name)
 
 
-def test_interrupt_leaves_nothing(tmp_path, monkeypatch):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(page, "report_html", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        dimfree.write_report(RELEASE, tmp_path / "report.html")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("missing", ["jinja2", "altair", "vl_convert"])
 def test_missing_package_names_the_extra(tmp_path, monkeypatch, missing):
     monkeypatch.setitem(sys.modules, missing, None)
