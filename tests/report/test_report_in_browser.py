@@ -81,17 +81,23 @@ def visit(browser, tmp_path):
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_page_renders_in_silence(visit, name, scheme):
-    seen = visit(text_of(name), color_scheme=scheme, viewport={"width": 1000, "height": 800})
-    assert seen.said == []
-    assert seen.dialogs == []
-    assert [url for url in seen.asked if not url.startswith("file:")] == []
-    seen.page.wait_for_timeout(100)  # whatever comes late
-    assert len(seen.asked) == 1
+@pytest.mark.parametrize(
+    ("width", "scheme", "media"), [(1280, "light", "screen"), (360, "dark", "screen"), (794, "dark", "print")]
+)
+def test_page_renders_in_silence_and_fits(visit, name, width, scheme, media):
+    text = text_of(name).replace("<details>", "<details open>")
+    seen = visit(text, color_scheme=scheme, viewport={"width": width, "height": 900})
+    seen.page.emulate_media(media=media)
+    wider = "[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    assert seen.ask(wider) == 0
+    assert seen.ask("document.documentElement.scrollWidth") <= width
     assert seen.ask("document.querySelector('h1').getBoundingClientRect().height") > 10
     for box in seen.ask("[...document.querySelectorAll('.plot svg')].map(s => s.getBoundingClientRect().height)"):
         assert box > 60
+    assert seen.said == seen.dialogs == [url for url in seen.asked if not url.startswith("file:")] == []
+    assert len(seen.asked) == 1
+    if media == "print":
+        assert seen.ask("getComputedStyle(document.querySelector('main')).backgroundColor") == "rgb(255, 255, 255)"
 
 
 def test_reader_of_the_console_and_of_requests_is_not_deaf(visit):
@@ -115,16 +121,6 @@ def test_hostile_names_are_shown_as_they_are(visit):
     assert names == [shown_name(name) for name in HOSTILE]
     assert seen.page.title() == HOSTILE[0]
     assert seen.ask("document.querySelectorAll('script, img, iframe, a[href^=javascript]').length") == 0
-
-
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize(("width", "media"), [(1280, "screen"), (360, "screen"), (794, "print")])
-def test_tables_fit_their_boxes(visit, name, width, media):
-    seen = visit(text_of(name).replace("<details>", "<details open>"), viewport={"width": width, "height": 900})
-    seen.page.emulate_media(media=media)
-    wider = "[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length"
-    assert seen.ask(wider) == 0
-    assert seen.ask("document.documentElement.scrollWidth") <= width
 
 
 def test_dark_page_is_dark_and_its_pictures_are_light_on_it(visit):
