@@ -89,7 +89,7 @@ def test_too_few_records_for_the_search_of_a_scale_are_refused_publicly(relation
         (partial(release_mean, covariance=np.ones(3)), "dimfree.kernel.views.pair_distances"),
         (release_mean, "dimfree.kernel.views.soft_histograms"),
         (variance_profile, "dimfree.request.as_records"),
-        (variance_profile, "dimfree.paper.kernel.group_variances"),
+        (variance_profile, "dimfree.paper.variance_votes.group_variances"),
     ],
 )
 def test_running_out_of_memory_tells_nothing_of_the_table(monkeypatch, call, place):
