@@ -134,10 +134,7 @@ def test_what_was_said_to_read_table_still_holds(tmp_path, visits, kind):
     table = dimfree.read_table(path, exclude=[*TEXTS, "score"], bounds=bounds, **how)
     for names in (["age", "income"], ["age"]):
         argument = {"unit": "person", "columns": names}
-        found, of_frame = (
-            json.loads(released(table, **argument)),
-            json.loads(released(clipped, **argument, bounds=bounds)),
-        )
+        found, of_frame = released(table, **argument), released(clipped, **argument, bounds=bounds)
         stated = json.loads(json.loads(found)["parameters"]["bounds"])
         assert stated == {name: list(ends) for name, ends in bounds.items() if name in names}
         assert found == of_frame
