@@ -51,10 +51,6 @@ def sizes(private, count, core_sample=4096):
     return [Size(count, private.count_stddev, core_sample), Size(count, None, core_sample)]
 
 
-def best(choices):
-    return min(choices, key=lambda choice: choice.noise)
-
-
 def test_the_size_bound_of_a_released_count():
     """n_0 = ⌊n̂ - z·s - K⌋ and n_low = n_0 + 3, z the normal quantile of failure / 4 (P5')."""
     floor, lowest = Size(500.25, 8.0, 4096).bound(30, 0.01)
@@ -92,14 +88,6 @@ def test_choices_are_admissible_and_priced_by_the_bound(private, public, model, 
 def test_too_few_records_leave_no_choice(private, public, model, count):
     for size, menu in zip(sizes(private, count), (private, public), strict=True):
         assert stable_choices(menu.tested, size, FAILURE, model) == []
-
-
-def test_more_records_mean_less_noise(private, model):
-    noises = [
-        best(stable_choices(private.tested, Size(n, private.count_stddev, 10**6), FAILURE, model)).noise
-        for n in (200.0, 400.0, 1000.0, 4000.0)
-    ]
-    assert noises == sorted(noises, reverse=True)
 
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
@@ -145,12 +133,6 @@ def test_the_weights_of_the_answer_sum_to_one(spectrum, looked):
     uncounted = max(1, len(chosen.stage_mus) - 1) if chosen.look_mu else 0
     assert counted == [False] * uncounted + [True] * (len(counted) - uncounted)
     assert chosen.counted_precision == sum(mu**2 for mu, c in zip(chosen.stage_mus, counted[1:], strict=True) if c)
-
-
-def test_stages_pay_where_the_core_is_poor():
-    chosen = best_schedule([core_of(radius=100.0)], SPECTRA["flat"], 4000.0, 0.95, ADD, blocks=False)
-    assert chosen.stage_mus
-    assert list(chosen.stage_mus) == sorted(chosen.stage_mus)
 
 
 def test_zero_stages_are_a_choice():
@@ -292,11 +274,6 @@ def test_the_simulation_is_reproducible(spectrum):
     first = friend_radii(spectrum)
     friend_radius._simulate.cache_clear()
     assert np.array_equal(first.squared, friend_radii(spectrum).squared)
-
-
-@each_spectrum
-def test_the_radius_scales_with_the_spectrum(spectrum):
-    assert friend_radii(4 * spectrum).radius(0.8, 3.0, 400) == 2 * friend_radii(spectrum).radius(0.8, 3.0, 400)
 
 
 @each_spectrum

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dimfree.noise import SeededNoise
-from dimfree.programs.learn.scale import Crossing, answers, crossing, geometric_grid
+from dimfree.programs.learn.scale import Crossing, answers, crossing
 
 COUNT = 300.0
 STEPS = 2**20
@@ -77,13 +77,3 @@ def test_a_precise_answer_decides_by_its_sign(rng):
         answer = rng.choice([-1, 1]) * 10 ** rng.uniform(-6, 4)
         crossing.learn(10, answer)
         assert (crossing.quantile(0.5) <= 10) == (answer > 0)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "ratio"), [(1e-6, 1e6, 1.15), (0.4, 6.0, 1.08), (1 / 1.35, 1.35, 1.03), (1, 1.01, 2)]
-)
-def test_a_geometric_grid_covers_its_window(low, high, ratio):
-    grid = geometric_grid(low, high, ratio)
-    assert grid[0] == low
-    assert high * (1 - 1e-12) <= grid[-1] < high * ratio
-    assert grid[1:] / grid[:-1] == pytest.approx(ratio)

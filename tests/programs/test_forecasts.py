@@ -126,17 +126,6 @@ def test_a_centre_that_is_off_is_no_reason_to_turn():
 # read on the unfavourable side
 
 
-@pytest.mark.parametrize("name", ["steep", "walk", "oblique"])
-def test_more_noise_promises_less(name):
-    look = look_at(world(name, 40))
-    sharp, dull = asked(look, 100.0), asked(look, 0.02)
-    assert dull.own < sharp.own
-    assert dull.dct < sharp.dct
-    assert dull.learned <= sharp.learned
-    assert dull.own_at_best > sharp.own_at_best
-    assert dull.own < dull.own_at_best
-
-
 def test_a_basis_too_dear_to_learn_is_not_admissible():
     rows = world("oblique", 40)
     just = 2 * smallest_share(40, 1.0, COUNT) / strongest(rows)  # the mu at which it is just too dear

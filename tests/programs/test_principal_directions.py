@@ -183,15 +183,6 @@ def test_the_stated_angle_covers_the_true_one(rng, name, dimension, draws):
     assert not too_rarely(true <= stated + 1e-12)
 
 
-@sampling(RATE)
-@pytest.mark.parametrize("dimension", [20, 70])
-def test_a_bound_without_the_chance_of_the_noise_is_caught(rng, dimension):
-    """The twin: as many dimensions as one likes, so that the length of a noise vector is no chance."""
-    stated, true = turned_angles("huge", dimension, 150, rng)
-    limit = np.sin(stated) / (1 + math.sqrt(2 / dimension))
-    assert too_rarely(true <= np.arcsin(limit))
-
-
 # a matrix as it is released
 
 

@@ -35,12 +35,6 @@ def knowledge(*outputs):
     return knowledge_of(*(Output(np.asarray(v, float), np.asarray(var, float), *rest) for v, var, *rest in outputs))
 
 
-def test_the_centre_is_the_average_by_inverse_variance():
-    value, variance = knowledge(([1.0, 10.0], [1.0, 4.0]), ([4.0, 20.0], [2.0, 4.0])).combined
-    assert value == pytest.approx([2.0, 15.0])
-    assert variance == pytest.approx([2 / 3, 2.0])
-
-
 def test_an_output_that_says_nothing_counts_nothing():
     known = knowledge(([1.0, 2.0], [3.0, 4.0], np.array([0.25, 1.0])), ([9.0, 5.0], [1.0, np.inf], 0.75))
     value, variance = known.combined
@@ -191,12 +185,6 @@ def test_the_stated_noise_is_that_of_the_ledger(options, monkeypatch):
     assert (stated >= spread * (1 - 1e-9)).all()
     public = options.get("neighbours") == "replace-one"  # then nothing was divided by a noisy count
     assert stated == pytest.approx(spread, rel=1e-9 if public else 0.1)
-
-
-@pytest.mark.parametrize(("options", "looks"), [({}, 1), ({"tails": "gaussian"}, 0)])
-def test_lengths_are_looked_at_once_where_the_model_is_not_trusted(options, looks):
-    purposes = [event.purpose for event in run(RecordingNoise(), **options).ledger.after]
-    assert purposes.count("lengths of the records") == looks
 
 
 def test_the_reach_is_where_the_last_stage_clipped():

@@ -117,14 +117,6 @@ def test_bars_allow_for_the_bias_that_the_radius_was_chosen_for(rank, rng):
     assert likely_bias(tail, 0.9 * radius, rank, mu) > bias > bias_in_bars(tail, 1.1 * radius, rank, mu)
 
 
-def test_bars_do_not_stretch_to_outliers_beyond_the_last_edge(rng):
-    lengths = np.where(rng.random(20_000) < 0.01, 500.0, np.abs(rng.normal(size=20_000)))
-    tail, mu = Tail.fitted(seen(lengths, 1.0, 1.0, 4.0, rng), 1.0, 1.0), usual_mu(1.0, 4.0)
-    radius = outer_radius(tail, 1.0, mu)
-    assert likely_bias(tail, radius, 1.0, mu) > 100
-    assert bias_in_bars(tail, radius, 1.0, mu) == constants.OUTER_BIAS_MOST
-
-
 @pytest.mark.parametrize(("count", "rank", "told"), [(600, 1.0, False), (2000, 1.0, True), (600, 5.0, True)])
 def test_a_tail_of_few_records_of_one_column_is_not_seen(count, rank, told, rng):
     tail = Tail.fitted(seen(np.abs(rng.normal(size=count)), 1.0, rank, 9.5, rng), rank, 1.0)
@@ -179,11 +171,6 @@ def test_the_unit_of_the_lengths_does_not_matter(seed):
 
 
 # --- The histogram ---------------------------------------------------------------------------------------------------
-
-
-def test_exact_counts_are_counted_exactly():
-    counts = LengthCounts(np.array([1.0, 2.0, 4.0]), np.array([5.0, 3.0, 0.0, 2.0]), 0.0, 10.0, 0.0)
-    np.testing.assert_allclose(counts.beyond(), [10.0, 5.0, 2.0, 2.0])
 
 
 ROWS, COLUMNS = 3000, 300

@@ -1,7 +1,6 @@
 """Nothing known, by the core: every refusal is reachable, and the core is chosen by public and released numbers."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from sessions import standing_view
 
 from dimfree import Options, release_mean
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
+from dimfree.accounting.calibrate import calibrate_private_count
 from dimfree.beliefs import Beliefs
 from dimfree.data.records import as_records
 from dimfree.kernel import admissible, core_sensitivity
@@ -115,23 +114,6 @@ def run_of(table, relation=ADD):
     request = Request.checked(**BUDGET, neighbours=relation, options=Options(), noise=RecordingNoise())
     records = as_records(table)
     return prepare(request, Beliefs.of(request, records.dimension, records.columns), records)
-
-
-@both
-def test_more_records_afford_a_longer_ladder(table, relation):
-    run = run_of(table, relation)
-    calibrate = calibrate_private_count if relation == ADD else calibrate_public_count
-    menu = calibrate(Budget(**BUDGET), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
-    stddev = menu.count_stddev
-    choices = [unknown.choose_core(run, menu, Size(n, stddev, 10**6)) for n in (5, 250, 600, 3000, 10**5)]
-    assert choices[0] is None
-    mus = [choice.branch.mu for choice in choices if choice]
-    assert mus == sorted(mus)
-    assert choices[-1].branch == max(menu.tested, key=lambda branch: branch.mu)
-    for choice in filter(None, choices):
-        assert Fraction(11, 20) < choice.full_share < 1
-        assert choice.budget > choice.branch.ladder.length
-        assert (choice.floor is None) == (relation == REPLACE)
 
 
 # the radius

@@ -182,15 +182,6 @@ def test_a_covariance_of_any_magnitude(factor):
         assert np.allclose(shape.root_diagonal(D) / np.sqrt(factor), unit.root_diagonal(D))
 
 
-def test_a_nearly_orthonormal_basis_is_polished():
-    rough = BASIS.astype(np.float32)
-    shape = LowRank(rough, [1e12, 1e12, 1e12], 1e-12)
-    row = np.random.default_rng(3).standard_normal(D)
-    assert np.allclose(shape.restore(shape.rescale(row[None])[0]), row, rtol=0, atol=1e-6)
-    assert np.allclose(shape.rescale(BASIS.T) * 1e3, BASIS.T, atol=1.0)
-    assert not np.allclose(rough.T @ rough, np.eye(3), rtol=0, atol=1e-12)  # there was something to polish
-
-
 SINGULAR = np.outer(np.ones(3), np.ones(3)) + np.diag([1.0, 0.0, 0.0])
 FEW_RECORDS = np.cov(np.random.default_rng(4).standard_normal((20, 40)), rowvar=False)
 REMEDY = "floor.*LowRank.*project"

@@ -5,16 +5,11 @@ import pickle
 import tracemalloc
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-import scipy.sparse as sparse
 from flat_options import with_options
 from sklearn.covariance import LedoitWolf
 from sklearn.datasets import load_digits
-from streams import store, wide
 
-from dimfree.data import read
 from dimfree.errors import InvalidParameter, InvalidRecords
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import spectrum
@@ -97,26 +92,6 @@ def test_wide_rows_never_become_a_square_matrix():
     tracemalloc.stop()
     assert (shape.dimension, shape.variances.size) == (20_000, 39)
     assert peak < 25 * public.nbytes < 8 * 20_000**2 / 16
-
-
-def test_every_kind_of_table_says_the_same(tmp_path, monkeypatch):
-    table = np.random.default_rng(9).integers(0, 4, (50, 4)).astype(np.float64)
-    expected = shape_from(table)
-    monkeypatch.setattr(read, "LARGE", 0)
-    for public in (
-        table.tolist(),
-        table.astype(np.int8),
-        np.asfortranarray(table),
-        pd.DataFrame(table),
-        pl.DataFrame(table),
-        wide(table),
-        sparse.csc_matrix(table),
-        read.read_table(store(tmp_path / "t.npy", table)),
-        read.read_table(store(tmp_path / "t.parquet", table)),
-    ):
-        shape = shape_from(public)
-        assert shape == expected
-        assert (shape.gain(), shape.rotated_gain()) == (expected.gain(), expected.rotated_gain())
 
 
 def test_a_constant_column_gets_the_variance_of_shrinkage():
@@ -220,13 +195,6 @@ def test_the_gain_told_is_the_gain_on_other_records(name, count, off):
     for claim, truth in zip(formula, real, strict=True):
         error = 1 - claim / truth
         assert abs(error) < 0.02 if off is None else error / off > 1
-
-
-def test_it_tells_when_the_variances_alone_are_better():
-    """Independent columns and few rows: the directions are chance."""
-    public = np.random.default_rng(15).standard_normal((40, 200)) / np.sqrt(np.arange(1, 201))
-    shape = shape_from(public)
-    assert shape.rotated_gain() < 0.95 < 1 < by_formula(shape)[1]
 
 
 def test_what_was_measured_travels_with_the_shape():
