@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import dimfree
 import dimfree.cli
+from dimfree.noise import SeededNoise
 
 SOURCE = Path(dimfree.__file__).resolve().parent
 MAIN = "from dimfree.cli import main; main()"
@@ -116,3 +117,77 @@ def test_a_full_device_behind_stdout_is_no_traceback(tmp_path):
     [rescued] = tmp_path.glob("dimfree-rescue-*.json")
     assert str(rescued) in done.stderr
     assert dimfree.Release.from_json(rescued.read_text()).mean.shape == (2,)
+
+
+COMMANDS = ([], ["mean"], ["plan"], ["tradeoff"], ["report"], ["audit"], ["ledger"], ["ledger", "show"])
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_flag_asks_for_a_value(command):
+    done = CliRunner().invoke(dimfree.cli.app, [*command, "--help"], env={"COLUMNS": "120"})
+    assert done.exit_code == 0
+    assert "--help" in done.stdout
+    assert "<bool>" not in done.stdout
+
+
+def complete(words: str) -> list[str]:
+    asked = {"_DIMFREE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
+    done = subprocess.run(
+        [sys.executable, "-c", MAIN], env={**environment(), **asked}, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def test_a_shell_completes_commands_and_options():
+    assert complete("dimfree re") == ["report"]
+    assert complete("dimfree mean --obj") == ["--objective"]
+
+
+def mean(*arguments):
+    return CliRunner().invoke(dimfree.cli.app, ["mean", *map(str, arguments), *BUDGET])
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:x", "mps"])
+def test_unknown_devices(tmp_path, name):
+    result = mean(tmp_path / "not-there.npy", "--device", name)
+    assert result.exit_code == 2
+    assert "must be 'cpu', 'cuda'" in " ".join(result.stderr.split())
+
+
+def test_a_device_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    result = mean(tmp_path / "not-there.npy", "--device", "cuda")
+    assert result.exit_code == 2
+    assert "pip install 'torch>=" in " ".join(result.stderr.split())
+
+
+def test_the_cpu_by_name_and_no_groups(tmp_path):
+    np.save(tmp_path / "t.npy", np.random.default_rng(3).standard_normal((3, 2)))
+    assert mean(tmp_path / "t.npy", "--device", "cpu").exit_code == 3  # too few: refused, as without the option
+    (tmp_path / "names.txt").write_text("a\nb\n")
+    result = mean(tmp_path / "t.npy", "--device", "cpu", "--group-by", "g", "--groups", tmp_path / "names.txt")
+    assert result.exit_code == 2
+    assert "--device cpu cannot be used with --group-by" in " ".join(result.stderr.split())
+
+
+@pytest.fixture
+def odd_names(folder, monkeypatch):
+    monkeypatch.setattr("dimfree.noise.SystemNoise", lambda: SeededNoise(3))
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.normal(60, 12, 800), rng.lognormal(1, 1, 800), np.zeros((800, 12))])
+    names = ",".join(["age", "crp", *(f"[red]none {i}" for i in range(12))])
+    np.savetxt("people.csv", table, delimiter=",", header=names, comments="")
+    return folder
+
+
+def card(*words) -> str:
+    done = CliRunner(env={"COLUMNS": "120"}).invoke(dimfree.cli.app, ["mean", "people.csv", "--delta", "1e-6", *words])
+    assert done.exit_code == 0, done.output
+    return " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_unresolved_columns_are_named_as_they_are_and_cut_short(odd_names):
+    words = card("--epsilon", "4")
+    assert "[red]none 0, [red]none 1" in words
+    assert "and 4 more" in words
+    assert "[red]none 11" not in words.split("unresolved")[1].split("reach")[0]

@@ -198,11 +198,6 @@ def test_a_relation_is_no_option_of_groups(folder):
     assert "--neighbours replace-one cannot be used with --group-by" in sentence
 
 
-def test_both_words_about_groups(folder):
-    for groups in (GROUPS[:2], GROUPS[2:], ["--group-by", "", "--groups", "keys.txt"]):
-        assert "--group-by COLUMN and --groups FILE together" in sentence_of(groups=groups)
-
-
 @pytest.mark.parametrize("ending", ["npy", "npz"])
 def test_arrays_cannot_hold_names(folder, ending):
     assert ".csv or .parquet with --group-by" in sentence_of("-o", f"means.{ending}")
@@ -265,7 +260,10 @@ def test_nobody_is_named_and_the_budget_is_spent(folder):
     assert list(Means.from_json(Path("record.json").read_text())) == []
 
 
-@pytest.mark.parametrize("groups", [[*GROUPS, "--private-groups"], ["--private-groups"], ["--group-by", "region"]])
+@pytest.mark.parametrize(
+    "groups",
+    [[*GROUPS, "--private-groups"], ["--private-groups"], GROUPS[:2], GROUPS[2:], ["--group-by", "", *GROUPS[2:]]],
+)
 def test_a_list_or_private_groups_but_not_both(folder, groups):
     assert "--private-groups, to find large groups" in words_of(run(groups=groups, expect=2))
 

@@ -142,16 +142,6 @@ def test_every_option_arrives_at_a_plan(asked):
     }
 
 
-def test_every_option_arrives_at_a_tradeoff(asked):
-    done = invoke("tradeoff", *SETTINGS, n="1000,2000", epsilon="1")
-    assert done.exit_code == 0, done.stderr
-    assert [question.count for question in asked] == [1000, 2000]
-    first = asked[0]
-    assert (first.knowledge, str(first.relation), first.outliers) == ("covariance", "replace-one", 0.1)
-    assert (first.tails, first.failure_probability, first.budget.delta) == ("gaussian", 0.02, 1e-6)
-    assert done.stdout.startswith("n\terror")
-
-
 @COMMANDS
 def test_standard_deviations_from_a_file(asked, folder, command):
     np.save("spread.npy", np.array([3.0, 4.0]))
@@ -216,27 +206,6 @@ def test_nothing_is_overwritten_without_force(asked, folder, command, option):
     assert mine.read_text() != "mine"
 
 
-def interrupt(*_, **__):
-    raise KeyboardInterrupt
-
-
-@pytest.mark.usefixtures("asked")
-@pytest.mark.parametrize(
-    ("command", "where", "name"),
-    [
-        ("plan", plan_module, "plan"),
-        ("tradeoff", tradeoff_module, "predict"),
-        ("tradeoff", tradeoff_chart, "chart_bytes"),
-    ],
-)
-def test_an_interrupt_leaves_nothing_behind(folder, command, where, name, monkeypatch):
-    monkeypatch.setattr(where, name, interrupt)
-    done = invoke(command, "-o", "found.json", *(["--chart", "found.svg"] if command == "tradeoff" else []))
-    assert done.exit_code == 130
-    assert "half-written" in done.stderr
-    assert list(folder.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("command", "args", "words"),
     [
@@ -292,13 +261,6 @@ def test_a_public_table_has_to_be_named(asked, command):
     assert "--like FILE with --public" in done.stderr
     assert invoke(command, delta=None).exit_code == 2  # the budget has no default
     assert asked == []
-
-
-def test_a_contradiction_of_d_and_a_file(folder):
-    np.save("spread.npy", np.ones(3))
-    done = invoke("plan", d=5, spectrum=None, **{"spectrum-file": "spread.npy"})
-    assert done.exit_code == 2
-    assert "`spectrum` must have one entry per column, 5 in all" in done.stderr
 
 
 @pytest.mark.usefixtures("asked")

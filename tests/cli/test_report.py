@@ -69,16 +69,6 @@ def test_wrong_place_is_told_before_anything_is_spent(words, said):
     assert Path("old.html").read_text() == "mine"
 
 
-def test_interrupt_while_the_page_is_made_leaves_what_is_written(monkeypatch, folder):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(page, "report_html", interrupted)
-    said = mean("-o", "mean.csv", "--json", "r.json", "--report", "page.html", expect=130).stderr
-    assert "Interrupted; written: r.json, mean.csv." in said
-    assert not [path for path in folder.iterdir() if path.suffix in (".html", ".part")]
-
-
 def test_page_that_cannot_be_made_does_not_lose_the_release(monkeypatch):
     def fail(*_, **__):
         raise ZeroDivisionError("271828")
