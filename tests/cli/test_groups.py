@@ -147,6 +147,7 @@ def test_every_option_reaches_the_release(folder, monkeypatch):
         "epsilon": 4.0,
         "delta": 1e-4,
         "objective": "total",
+        "norm": None,
         "on_missing": "drop",
         "ledger": None,
         "options": Options(failure_probability=0.2, outliers=0.1, tails="gaussian", scale="learn", window=(0.5, 1e3)),

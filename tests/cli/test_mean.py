@@ -111,7 +111,7 @@ def test_every_option_reaches_the_release(folder, fake_release):
         *("--neighbours", "replace-one", "--failure-probability", 0.2),
         *("--outliers", 0.1, "--tails", "gaussian", "--on-missing", "drop"),
         *("--scale", "learn", "--shape", "auto", "--window", 0.5, 1e3),
-        *("--objective", "total"),
+        *("--objective", "total", "--norm", 2.5),
     )
     [(X, options)] = fake_release.calls
     np.testing.assert_array_equal(options.pop("covariance"), np.ones(2))
@@ -120,6 +120,7 @@ def test_every_option_reaches_the_release(folder, fake_release):
         "epsilon": 1.0,
         "delta": 1e-6,
         "objective": "total",
+        "norm": 2.5,
         "neighbours": "replace-one",
         "options": Options(scale="learn", tails="gaussian", outliers=0.1, window=(0.5, 1e3), failure_probability=0.2),
         "on_missing": "drop",
