@@ -95,8 +95,8 @@ class Uncertainty:
         if self.is_missing:
             return np.full_like(self.noise, np.inf)
         coordinates = len(self.noise) if simultaneous else 1
-        noise = self.noise * math.hypot(1.0, self.model.clipping)
-        noise = noise if self.model.hidden is None else np.hypot(noise, self.model.hidden)
+        hidden = self.model.hidden  # of clipping, where it is known column by column
+        noise = np.hypot(self.noise, self.noise * self.model.clipping if hidden is None else hidden)
         sampling = np.zeros_like(noise) if self.sampling is None else self.sampling
         if self.log_stddev is None:
             reach = coordinate_quantile(confidence, coordinates) * np.hypot(noise, sampling)

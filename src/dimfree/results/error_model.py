@@ -36,8 +36,8 @@ class ErrorModel(Declared):
     columns without an interval, because records may lie farther out than was measured; None: no such column.
     `clipping` bounds how far clipping has likely moved the mean, in SDs of the noise, all coordinates together;
     intervals allow for it like for that much more noise. `hidden` is how far it may have moved each column, in its own
-    units; the interval of a column allows for it like for one more SD; None: nowhere. `unmeasured`: some records may
-    lie farther out than was measured; they count at the edge of what was.
+    units; the interval of a column then allows for that instead, like for one more SD; None: not known by column.
+    `unmeasured`: some records may lie farther out than was measured; they count at the edge of what was.
     """
 
     noise_principal: Floats | None = field(default=None, metadata=numbers())  # None: the coordinates are principal

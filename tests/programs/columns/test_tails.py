@@ -1,5 +1,7 @@
 """Votes for far entries: which columns get a scale of their own, and what intervals allow for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from column_states import at_start, events_of
@@ -7,10 +9,10 @@ from column_states import at_start, events_of
 from dimfree import SeededNoise
 from dimfree.programs.choose.constants import VOTE_LEVELS, VOTES_SHARE
 from dimfree.programs.columns.far import Far, bank, taken
-from dimfree.programs.columns.last import look_at_lengths
+from dimfree.programs.columns.last import last_mean, look_at_lengths
 from dimfree.programs.columns.opening import learn_columns
 from dimfree.programs.columns.refine import measure_spreads
-from dimfree.programs.columns.tails import hidden, widen_tails
+from dimfree.programs.columns.tails import widen_tails
 
 COUNT = 3000
 both = pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -65,8 +67,8 @@ def test_a_column_with_a_long_tail_is_widened_and_hardly_any_other(relation):
 
 
 def test_an_interval_allows_for_more_where_less_is_in_reach():
-    state, _ = look_at_lengths(tailed(300.0, SeededNoise(1))[1])
-    noise = state.scale / 100
-    near, far = (hidden(state, radius, noise) for radius in (3.0, 30.0))
-    assert (near >= far).all()
-    assert near[0] > 2 * far[0] > 0
+    state, tail = look_at_lengths(tailed(300.0, SeededNoise(1))[1])
+    weak, strong = (last_mean(replace(state, left=left), tail)[1] for left in (state.left / 400, state.left))
+    assert strong.ball.radius > weak.ball.radius
+    assert (strong.hidden < weak.hidden).all()
+    assert (strong.hidden > 0).all()

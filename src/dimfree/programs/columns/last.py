@@ -14,7 +14,6 @@ from dimfree._types import Floats
 from dimfree.kernel import HELD, Ball
 from dimfree.programs.choose.constants import HIDDEN_PART, MEASURED, MOST_BEYOND
 from dimfree.programs.columns.state import ColumnState
-from dimfree.programs.columns.tails import hidden, usual_radius
 from dimfree.programs.learn.stages import look_precision, noisy_lengths
 from dimfree.programs.learn.tail import Lengths, Tail, radius_of_least_loss
 from dimfree.progress import during
@@ -63,17 +62,9 @@ def last_mean(state: ColumnState, tail: Tail | None) -> tuple[ColumnState, Answe
     variance = (noise * scale) ** 2 + (np.finfo(float).eps * mean) ** 2  # and of its last bit
     if tail is None or radius >= state.longest_record:  # every record counts in full
         return state, Answer(mean, variance, ball, None, 0.0, None)
-    hidden = taken_in_bars(state, tail, radius, np.sqrt(variance))
+    cut_off = float(tail.excess(np.array([radius]), MOST_BEYOND)[0])  # lengths, of all records together
+    hidden = HIDDEN_PART * cut_off / state.counts * scale
     return state, Answer(mean, variance, ball, tail.most_beyond(min(ball.radius, ball.cap)), bias, hidden)
-
-
-def taken_in_bars(state: ColumnState, tail: Tail, radius: float, noise: Floats) -> Floats:
-    """What the interval of each column allows for: by its own votes, at most all that the lengths say is cut off, and a
-    part of that, as a record votes for one column alone. Lengths beyond the last edge say no more than votes."""
-    most = float(tail.excess(np.array([radius]), MOST_BEYOND)[0]) / state.counts * state.scale
-    own = hidden(state, radius, noise)
-    told = tail.told and not are_cut(state, tail, radius)
-    return np.hypot(np.minimum(own, most) if told else own, HIDDEN_PART * most)
 
 
 def are_cut(state: ColumnState, tail: Tail, radius: float) -> bool:
@@ -88,6 +79,4 @@ def clipping_radius(state: ColumnState, tail: Tail) -> tuple[float, float]:
     mu = math.sqrt(state.left) / state.setting.moves
     ones = float((1 / state.scale[state.unseen]).max(initial=0.0))
     radius, bias = radius_of_least_loss(tail, state.widest, mu)
-    if not tail.told and state.far is not None:
-        radius = max(radius, usual_radius(state))
     return min(max(radius, ones), state.longest_record), bias

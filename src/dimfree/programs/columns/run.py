@@ -224,9 +224,9 @@ def _stated(state: ColumnState, answer: Answer, tail: Tail | None) -> restore.An
     far = lengths.some_unmeasured  # some records lie so far out that it is not known how far
     assert state.far is not None  # every path votes
     odds = state.far.cut(answer.ball.cap * state.scale / state.far.unit)
-    cut = (odds >= CUT_DOUBT) | state.unseen
+    cut = doubt = (odds >= CUT_DOUBT) | state.unseen
     cut = cut if cut.any() else odds == odds.max()  # some column has them
-    unknown = state.unseen | constant | (cut & are_cut(state, tail, answer.ball.radius))
+    unknown = state.unseen | constant | (cut & are_cut(state, tail, answer.ball.radius)) | (doubt & (not tail.told))
     shape = replace(shape, log_stddev=np.where(unknown, np.inf, shape.log_stddev))
     zeros = state.unseen & far  # perhaps by what is not zero there
     one_value = zeros & ~shape.learned

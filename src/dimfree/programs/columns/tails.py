@@ -1,4 +1,4 @@
-"""Entries far out in one column, read from released votes: a scale of its own, and what clipping may take away (P23).
+"""Entries far out in one column, read from released votes: a scale of its own (P23).
 
 A record whose largest entry lies beyond a few spreads votes for that column, side and level.
 """
@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import ndtr
 
 from dimfree._types import Floats
 from dimfree.kernel import Ball
@@ -62,35 +61,3 @@ def _log_loss(far: Far, radius: float, rest: float, factor: float, noise: float)
     """E log(bias² + noise²) of each column."""
     bias = taken(radius, rest, factor)
     return far.posterior @ np.log(bias**2 + (factor * radius * noise) ** 2)
-
-
-def usual_radius(state: ColumnState) -> float:
-    """By votes, in columns divided by `scale`."""
-    assert state.far is not None
-    far, rest, mu = state.far, math.sqrt(max(state.length**2 - 1, 0.0)), math.sqrt(state.left) / state.setting.moves
-    radii = state.length * c.USUAL_RADII
-    factors = state.scale / far.unit
-    loss = []
-    for radius in radii:
-        bias = np.array([taken(radius, rest, factor) for factor in factors])
-        loss.append(
-            (far.posterior * np.log(bias**2 + (factors * radius / (mu * state.counts))[:, None] ** 2))
-            .sum(axis=1)
-            .mean()
-        )
-    return float(radii[int(np.argmin(loss))])
-
-
-def hidden(state: ColumnState, radius: float, noise: Floats) -> Floats:
-    """By votes: so much more of the noise of each column that 95 % of what clipping may have taken is covered, too."""
-    assert state.far is not None  # every path votes
-    far, rest = state.far, state.length * math.sqrt(max(1 - 1 / len(noise), 0.0))
-    bias = np.array([taken(radius, rest, factor) for factor in state.scale / far.unit])  # (columns, laws)
-    stddev = (noise / far.unit)[:, None]
-    low, high = np.zeros((len(noise), 1)), np.abs(bias).max(axis=1, keepdims=True) + 4 * stddev
-    for _ in range(60):
-        middle = (low + high) / 2
-        inside = (far.posterior * (ndtr((middle - bias) / stddev) - ndtr((-middle - bias) / stddev))).sum(axis=1)
-        covered = (inside >= 0.95)[:, None]
-        low, high = np.where(covered, low, middle), np.where(covered, middle, high)
-    return np.sqrt(np.maximum((high / 1.96) ** 2 - stddev**2, 0.0))[:, 0] * far.unit
