@@ -7,7 +7,7 @@ import numpy as np
 
 from dimfree import _validate
 from dimfree._types import Floats
-from dimfree.data import sparse
+from dimfree.data.extras import sparse
 from dimfree.errors import InvalidParameter, raise_alone
 from dimfree.kernel.rows.bases import KEPT_BYTES, Basis, Given, unit_rows
 from dimfree.kernel.rows.cosine import Cosine

@@ -32,10 +32,6 @@ def test_some_rows(rows, key):
     assert len(rows[key]) == len(TABLE[key])
 
 
-def test_some_columns(rows):
-    assert rows[:, np.array([1, 3])].toarray().tolist() == TABLE[:, [1, 3]].tolist()
-
-
 def test_differences(rows):
     assert minus(rows, rows[2:3]).toarray().tolist() == (TABLE - TABLE[2]).tolist()
     assert minus(rows, rows[np.array([1, 0, 3, 2])]).toarray().tolist() == (TABLE - TABLE[[1, 0, 3, 2]]).tolist()
@@ -89,10 +85,6 @@ def test_no_sum_of_squares_hides_an_entry_that_is_no_number(odd, place):
 def test_peaks(rows):
     assert peaks(rows).tolist() == peaks(TABLE).tolist() == np.abs(TABLE).max(axis=1).tolist()
     assert np.isnan(peaks(np.array([[1.0, np.nan]])))[0]
-
-
-def test_densely(rows):
-    assert densely(rows).tolist() == densely(TABLE).tolist() == TABLE.tolist()
 
 
 def test_the_representation_shows_no_value(rows):

@@ -48,12 +48,6 @@ def test_whatever_becomes_of_the_records_on_the_way(path, more):
     assert json.loads(release.parameters["bounds"]) == STATED
 
 
-def test_a_refusal_states_them_too(path):
-    release = dimfree.release_mean(coordinates(path, bounds=HELD), **known(epsilon=0.001, neighbours="replace-one"))
-    assert release.refused
-    assert json.loads(release.parameters["bounds"]) == STATED
-
-
 @pytest.mark.parametrize("covariance", [np.ones(2), None])
 def test_the_means_of_groups_state_them(path, covariance):
     groups = np.array(["north", "south"] * 750)

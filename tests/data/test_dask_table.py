@@ -18,7 +18,6 @@ from dimfree.data.gpu import device
 from dimfree.data.partitions import DaskTable, Failure, Form, Place, packed
 from dimfree.data.records import Records, as_records, open_records
 from dimfree.errors import InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
-from dimfree.kernel.rows import space as space_module
 from dimfree.kernel.rows.space import Space
 from dimfree.noise import SeededNoise
 from dimfree.progress import listening
@@ -82,12 +81,6 @@ def test_a_frame_gives_the_release_of_the_frame_in_memory(table, scheduler, name
     found = released(frame(table), **OPTIONS[name])
     assert found == released(inside, **OPTIONS[name])
     assert found["columns"] == NAMES
-
-
-def test_the_bounds_of_blocks_do_not_show(table, releases, monkeypatch):
-    monkeypatch.setattr(space_module, "_BLOCK_ENTRIES", 4 * 37)
-    monkeypatch.setattr(partitions, "_FETCHED_ENTRIES", 1)
-    assert released(da.from_array(table, chunks=(131, 4)), **OPTIONS["known"]) == releases["known"]
 
 
 def test_rows_that_are_not_finite_count_for_nothing(table, scheduler):

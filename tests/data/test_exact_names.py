@@ -192,6 +192,6 @@ def test_names_that_are_paths_into_nested_columns(tmp_path, monkeypatch, pair, f
 def test_a_nested_column_whose_parts_cannot_be_counted(tmp_path, monkeypatch):
     """Columns after it would be read from the wrong place."""
     pq.write_table(nested(pa.array([{"x": 7.0, "y": 8.0}] * ROWS)), tmp_path / "t.parquet")
-    monkeypatch.setattr("dimfree.data.formats.arrow_rows._leaf_count", lambda type_: 1)
+    monkeypatch.setattr("dimfree.data.formats.arrow_files._leaf_count", lambda type_: 1)
     with pytest.raises(InvalidFile, match="nested column of an unknown type"):
         dimfree.read_table(tmp_path / "t.parquet", columns=["size"])

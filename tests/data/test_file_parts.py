@@ -76,11 +76,6 @@ def test_wide_and_nested_parquet(tmp_path, table, monkeypatch, rows):
     assert rows_of(read_module.read_table(path, workers=2)).tobytes() == table.tobytes()
 
 
-def test_columns_stored_one_after_the_other(tmp_path, table):
-    np.save(tmp_path / "t.npy", np.asfortranarray(table))
-    assert rows_of(read_module.read_table(tmp_path / "t.npy", workers=2)).tobytes() == table.tobytes()
-
-
 def test_what_travels_to_a_worker_holds_no_rows(tmp_path, table):
     records = read_module.read_table(store(tmp_path / "t.npy", table), workers=2)
     part = pickle.dumps(records._source._places[0].partition)

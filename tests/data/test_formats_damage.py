@@ -249,14 +249,6 @@ def test_a_zarr_array_without_a_fill_value_is_refused_by_its_metadata(tmp_path, 
     assert "declare no fill value" in refusal_of(read_module.read_table, path)
 
 
-def test_an_hdf5_chunk_that_was_never_written_holds_the_fill_value(tmp_path):
-    with needs("h5py").File(tmp_path / "t.h5ad", "w") as file:
-        file.create_dataset("X", shape=(40, 2), chunks=(10, 2), dtype="f8", fillvalue=7.5)[3] = 1
-    found = np.concatenate([block for block, _ in read_module.read_table(tmp_path / "t.h5ad").looked_at()])
-    assert found[3:5].tolist() == [[1, 1], [7.5, 7.5]]
-    assert len(found) == 40
-
-
 def test_what_is_no_zarr_array(tmp_path, table):
     zarr = needs("zarr")
     zarr.create_group(str(tmp_path / "g.zarr"))

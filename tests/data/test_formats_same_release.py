@@ -16,7 +16,6 @@ from dimfree.data import records as records_module
 from dimfree.data import source as source_module
 from dimfree.data.formats import array_files as npy
 from dimfree.data.formats import arrow_files as parquet
-from dimfree.data.formats import arrow_rows
 from dimfree.data.records import Records
 from dimfree.errors import InvalidFile, InvalidRecords
 from dimfree.kernel.rows import space as space_module
@@ -75,8 +74,7 @@ def test_blocks_are_never_longer_than_asked(tmp_path, streaming, table, ending):
 
 @pytest.mark.parametrize("limit", [1, 4 * 4 * 10, 2**28])
 def test_wide_parts_are_put_together_from_columns(tmp_path, streaming, monkeypatch, table, limit):
-    monkeypatch.setattr(arrow_rows, "SLAB_BYTES", limit)
-    monkeypatch.setattr("dimfree.data.formats.arrow_files.SLAB_BYTES", limit)
+    monkeypatch.setattr(parquet, "SLAB_BYTES", limit)
     monkeypatch.setattr("dimfree.data.formats.arrow_files._READ_BYTES", 1)
     monkeypatch.setattr(parquet, "NARROW", 0)
     monkeypatch.setattr(parquet, "_WIDTH", 3)
@@ -138,7 +136,7 @@ def test_keyed_columns_are_taken_out_of_a_stream(tmp_path, streaming, table):
 
 def test_some_rows_of_a_wide_stream(tmp_path, streaming, monkeypatch, table):
     monkeypatch.setattr(parquet, "NARROW", 0)
-    monkeypatch.setattr(arrow_rows, "SLAB_BYTES", 4 * 4 * 10)
+    monkeypatch.setattr(parquet, "SLAB_BYTES", 4 * 4 * 10)
     records = read_module.read_table(store(tmp_path / "t.parquet", table[:120], rows=37))
     some = np.arange(120) % 3 == 1
     some[37:74] = False
@@ -235,12 +233,6 @@ def test_no_block_is_larger_than_asked_and_none_is_kept(table):
     assert stream.passes > 2
     assert max(stream.sizes) <= 64
     assert sum(stream.sizes) >= stream.passes * ROWS - ROWS
-
-
-def test_rescaled_rows_of_a_stream_are_not_kept(table):
-    space = space_module.Space(Records(RecordedStream(table, 64), None), dimfree.Diagonal(KNOWN["covariance"]))
-    assert sum(len(rows) for rows, _ in space.blocks()) == ROWS
-    assert not space._kept
 
 
 def test_an_invalid_row_in_a_stream_is_found(table):

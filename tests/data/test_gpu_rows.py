@@ -15,6 +15,7 @@ import scipy.sparse as sparse
 from flat_options import with_options
 
 import dimfree
+from dimfree.data import tables
 from dimfree.data.blocks import densely
 from dimfree.data.gpu import device
 from dimfree.data.gpu import rows as gpu_rows
@@ -355,7 +356,7 @@ def test_tensors_on_a_gpu_that_are_no_table():
         (torch.zeros((1, 1), dtype=torch.cfloat), "complex"),
     ]:
         with pytest.raises(InvalidRecords, match=words):
-            device._checked(tensor)
+            tables._from_array(DeviceRows(tensor))
 
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no CUDA device")

@@ -151,11 +151,6 @@ def test_a_named_column_is_no_coordinate(frame):
         split_groups(table, "nowhere", KEYS)
 
 
-def test_an_array_has_no_named_column():
-    with pytest.raises(InvalidParameter, match="groups='region'"):
-        split_groups(np.eye(2), "region", KEYS)
-
-
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_members_are_the_rows_of_some_group_in_their_order(kind):
     X = np.arange(10.0).reshape(5, 2)

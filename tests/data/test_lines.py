@@ -124,26 +124,11 @@ def test_a_blank_line_has_no_key(tmp_path):
 
 
 BROKEN = [
-    'a,b\n1,2\n"3,4\n5,6\n',
-    'a,b\n1,2\n"3,4\n5",6\n',
-    'a,b\n1,"2\n3",4\n',
-    'a,b\n1,2\n3,"4',
-    'a,b\n1,2\n3,"4\n',
-    'a,b\n1,2\n3,"4""\n',
-    'a,b\n1,"\n2",3\n',
-    'a,b\n1,"2\r\n",3\n',
-    'a,b\r\n1,2\r\n3,"4\r\n5,6"\r\n',
-    '"a,b\n1,2\n',
-    '"a\nor b",c\n1,2\n',
-    '1,"2\n3",4\n',
-    'a\n"1\n2"\n',
-    'a\n"\n',
-    "a,b\r1,2\r3,4\r",
-    "a\r1\r2\r",
-    "a,b\n1,2\r3,4\n",
-    "a,b\n1,2\n\r3,4\n",
-    'a,b\n1,"2\r3"\n',
-]
+    'a,b\n1,2\n"3,4\n5,6\n', 'a,b\n1,2\n"3,4\n5",6\n', 'a,b\n1,"2\n3",4\n', 'a,b\n1,2\n3,"4', 'a,b\n1,2\n3,"4\n',
+    'a,b\n1,2\n3,"4""\n', 'a,b\n1,"\n2",3\n', 'a,b\n1,"2\r\n",3\n', 'a,b\r\n1,2\r\n3,"4\r\n5,6"\r\n', '"a,b\n1,2\n',
+    '"a\nor b",c\n1,2\n', '1,"2\n3",4\n', 'a\n"1\n2"\n', 'a\n"\n', "a,b\r1,2\r3,4\r", "a\r1\r2\r", "a,b\n1,2\r3,4\n",
+    "a,b\n1,2\n\r3,4\n", 'a,b\n1,"2\r3"\n',
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("content", BROKEN)

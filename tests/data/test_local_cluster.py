@@ -20,7 +20,7 @@ from dimfree import cli
 from dimfree.data import read, scheduler
 from dimfree.data.records import as_records
 from dimfree.data.scheduler import connected
-from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
+from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords, LostWorkers
 from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.rows.space import Space
 from dimfree.noise import SeededNoise
@@ -136,21 +136,6 @@ def _killing_once(rows, flag, block_info=None):
     return rows
 
 
-def test_a_worker_killed_from_outside_between_two_tasks(client, table):
-    expected = released(table)
-    X, killed = da.from_array(table, chunks=(100, 4)).persist(), []
-
-    def kill(stage, done, total):
-        if stage == "last stage" and not killed:
-            killed.append(next(iter(pids(client).values())))
-            os.kill(killed[0], signal.SIGKILL)
-
-    with listening(kill):
-        assert released(X) == expected
-    assert killed
-    client.wait_for_workers(2, timeout=60)
-
-
 def test_a_partition_that_kills_its_worker_once_too_often_is_lost(table):
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
@@ -187,12 +172,6 @@ def test_a_graph_that_fails_is_not_a_loss_of_workers(client, error):
     assert "123456" not in str(told.value)
     assert "died" not in str(told.value)
     assert told.value.__suppress_context__
-
-
-def test_a_graph_without_memory_is_lack_of_memory(client):
-    X = da.full((ROWS, 4), SECRET, chunks=(300, 4)).map_blocks(_raises, MemoryError, dtype=float, meta=np.zeros((0, 0)))
-    with pytest.raises(OutOfMemory):
-        released(X, **KNOWN)
 
 
 @pytest.mark.parametrize(

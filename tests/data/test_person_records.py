@@ -52,19 +52,6 @@ def bits(values):
     return (np.asarray(values, dtype=np.float64) + 0.0).tobytes()  # -0.0 and 0.0 are the same number
 
 
-@every_kind
-def test_means_by_hand(kind):
-    found = grouped([[1, 2], [10, 0], [3, 6], [5, 7]], ["b", "a", "b", "c"], kind=kind)
-    assert found.tolist() == [[2.0, 4.0], [10.0, 0.0], [5.0, 7.0]]
-
-
-@every_kind
-@pytest.mark.parametrize(("most", "totals"), [(1, [1, 10]), (2, [4, 30]), (3, [9, 60]), (9, [9, 60])])
-def test_capped_totals_by_hand(kind, most, totals):
-    rows = [[1], [10], [3], [20], [5], [30]]
-    assert grouped(rows, [0, 1] * 3, most=most, kind=kind).ravel().tolist() == totals
-
-
 @st.composite
 def crowds(draw):
     """Rows of several people in mixed order, some not finite, some without a key."""
@@ -89,18 +76,6 @@ def test_every_person_alone_gives_the_same_bits_as_in_the_crowd(crowd, most, kin
         own = [row for row, key in zip(rows, keys, strict=True) if key == person]
         assert bits(record) == bits(one_by_one(own, most))
         assert bits(record) == bits(grouped(own, [person] * len(own), most=most, kind=kind)[0])
-
-
-@every_kind
-def test_rows_that_are_not_finite_are_left_out_of_their_mean(kind):
-    rows = [[1, 1], [NAN, 5], [3, 3], [INF, 0], [7, 7]]
-    found = grouped(rows, ["a", "a", "a", "b", None], kind=kind)
-    assert bits(found) == bits([[2.0, 2.0], [NAN, NAN]])
-
-
-@every_kind
-def test_the_cap_counts_rows_that_remain(kind):
-    assert grouped([[NAN], [1], [2], [4]], [0, 0, 0, 0], most=2, kind=kind).tolist() == [[3.0]]
 
 
 @every_kind

@@ -137,13 +137,6 @@ def test_bad_csv_names_the_path_and_the_schema_alone(tmp_path, text, words):
     assert str(path) in message
 
 
-def test_the_same_trouble_has_the_same_words_wherever_it_is(tmp_path):
-    path = tmp_path / "t.csv"
-    early = refusal_of(read_table, write(path, "a,b\n1,x\n" + "1,2\n" * 9))
-    late = refusal_of(read_table, write(path, "a,b\n" + "1,2\n" * 30 + "1,y\n"))
-    assert early == late
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @in_folder
 @given(content=st.binary(max_size=200))
@@ -175,13 +168,6 @@ def test_npz_by_name_by_rank_or_sparse(tmp_path):
     for arrays in ({"a": np.eye(2), "b": np.eye(2)}, {"a": np.arange(3)}, {}):
         np.savez(path, **arrays)
         assert "named 'X'" in refusal_of(read_table, path)
-
-
-def test_sparse_npz_with_indices_out_of_bounds(tmp_path):
-    matrix = sparse.csr_matrix(np.eye(3))
-    matrix.indices[0] = 1000
-    sparse.save_npz(tmp_path / "t.npz", matrix)
-    refusal_of(read_table, tmp_path / "t.npz")
 
 
 def test_parquet_lists_and_bad_columns(tmp_path):

@@ -73,14 +73,6 @@ def test_default_blocks_split_a_wide_table():
     assert [len(block) for block, _ in records.blocks()] == [1, 1, 1]
 
 
-def test_records_pass_through_and_are_checked_again():
-    X = np.array([[1.0, np.nan]])
-    neutral = open_records(X, on_missing="drop")
-    assert open_records(neutral, on_missing="drop") is neutral
-    with pytest.raises(InvalidRecords, match="on_missing='drop'"):
-        open_records(neutral)
-
-
 def test_a_long_double_beyond_float64_is_invalid_not_a_warning(recwarn):
     X = np.array([[np.longdouble(2) ** 2000], [np.longdouble(1)]])
     if not np.isfinite(X).all():

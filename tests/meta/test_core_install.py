@@ -126,10 +126,10 @@ def test_a_first_release_imports_no_optional_package():
 def test_a_sparse_table_is_known_as_one_whether_scipy_has_been_asked_or_not():
     script = """
 import sys
-from dimfree.data.sparse import issparse
-assert not issparse([[1.0]]) and "scipy.sparse" not in sys.modules
-import scipy.sparse
-assert issparse(scipy.sparse.csr_array((2, 2))) and issparse(scipy.sparse.coo_matrix((2, 2))) and not issparse([[1.0]])
+from dimfree.data.extras import sparse
+assert not sparse.issparse([[1.0]]) and "scipy.sparse" not in sys.modules
+from scipy.sparse import coo_matrix, csr_array
+assert all(map(sparse.issparse, (csr_array((2, 2)), coo_matrix((2, 2))))) and not sparse.issparse([[1.0]])
 """
     output(script)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Booleans, Floats, Integers
-from dimfree.data import sparse
+from dimfree.data.extras import sparse
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.threads import in_order
 
@@ -52,7 +52,6 @@ class SparseRows:
 
     @property
     def stored(self) -> NDArray[np.intp]:
-        """How many entries each row stores."""
         return np.diff(self.matrix.indptr)
 
     def __getitem__(self, key: Any) -> "SparseRows":
@@ -72,7 +71,6 @@ class SparseRows:
         return np.repeat(of_rows, self.stored)
 
     def sums(self, entries: NDArray[Any]) -> NDArray[Any]:
-        """Sums over the entries of each row."""
         return self._reduced(np.add, entries)
 
     def peaks(self) -> NDArray[Any]:
@@ -168,7 +166,6 @@ def gathered(parts: Iterable[tuple[Table, Mask]], shape: tuple[int, int], dtype:
 
 
 def _copied(part: tuple[NDArray[Any], NDArray[np.intp], NDArray[Any]]) -> int:
-    """How many rows went to their place."""
     rows, which, place = part
     rows.take(which, axis=0, out=place, mode="clip")  # "raise" would make a copy
     return len(which)

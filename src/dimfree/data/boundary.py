@@ -8,17 +8,14 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Any, TypeVar
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import numpy as np
 
 from dimfree.errors import NO_MEMORY, DimfreeError, OutOfMemory, raise_alone
 
-Item = TypeVar("Item")
-
 _PANIC = "PanicException"  # of Rust, as polars raises it: no Exception by its type
-_END: Any = object()
 
 
 @contextmanager
@@ -26,7 +23,7 @@ def boundary(reword: Callable[[BaseException], DimfreeError]) -> Iterator[None]:
     """Replace every error of another library in this block by the error of dimfree that `reword` gives for it.
 
     Errors of dimfree keep their text; a MemoryError becomes OutOfMemory; an interrupt passes. All lose their cause,
-    context and notes. Warnings and floating-point errors are dropped. The block must not yield: see `by_steps`.
+    context and notes. Warnings and floating-point errors are dropped. The block must not yield.
     """
     try:
         with np.errstate(all="ignore"), _without_warnings():
@@ -50,17 +47,6 @@ def attempt(read: Callable[[], Any], other: Any = None) -> Any:
         if not isinstance(error, Exception) and type(error).__name__ != _PANIC:
             raise
         return other
-
-
-def by_steps(items: Iterator[Item], each: Callable[[], AbstractContextManager[None]]) -> Iterator[Item]:
-    """The items, each fetched inside a boundary of its own: none is open while the caller works on an item."""
-    while True:
-        with each():
-            item = next(items, _END)
-        if item is _END:
-            return
-        yield item
-        del item  # before the next is fetched
 
 
 _lock = threading.Lock()

@@ -48,7 +48,6 @@ def looks_like(names: Sequence[str]) -> str:
 
 
 def identifier_words(names: Sequence[str]) -> str:
-    """What to say about such columns."""
     it = "it" if len(names) == 1 else "them"
     return (
         f"{looks_like(names)}, by name or as text, and the mean of {it} would be released with the others, at "
@@ -118,7 +117,6 @@ def refuse_types(
 
 
 def remedies(names: Sequence[str]) -> str:
-    """Return what to do about columns that do not hold numbers."""
     it = "it" if len(names) == 1 else "them"
     return (
         f"Exclude {it} with exclude={list(names)} (--exclude), or convert {it} by a rule that does not depend on the "
@@ -128,7 +126,6 @@ def remedies(names: Sequence[str]) -> str:
 
 
 def joined(names: Sequence[object]) -> str:
-    """Return names in a sentence."""
     return _sentence(list(map(repr, names)))
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from dimfree._validate import check_choice, check_path
 from dimfree.data.boundary import boundary
+from dimfree.data.extras import fsspec
 from dimfree.data.formats.file_stream import FilePath, Held, reading, require
 from dimfree.errors import DimfreeError, InvalidFile, OutOfMemory, raise_alone
 
@@ -32,7 +33,6 @@ def ending_of(name: str) -> str:
 
 
 def known_ending(path: PathLike, endings: Sequence[str]) -> str:
-    """The ending of a path; an error names those that can be used."""
     ending = ending_of(str(path))
     if ending not in endings:
         raise InvalidFile(f"{path} has an unknown ending: expected a path ending in {' or '.join(endings)}.")
@@ -71,7 +71,6 @@ def located(path: PathLike, form: str | None = None) -> tuple[FilePath, str]:
 
 
 def _is_parts(path: Path) -> bool:
-    """Whether this is a folder of .parquet files, or a pattern for them."""
     if path.is_dir():
         return path.suffix.lower() == _PART or ending_of(path.name) not in SOURCES
     return any(sign in str(path) for sign in "*?[") and not path.exists()
@@ -111,8 +110,6 @@ def _fetched(address: str, ending: str) -> tuple[Held, str]:
     """Read into memory once; an error says nothing of what the service answered."""
     name = shown(address)
     require("fsspec", f"{name.partition(':')[0]}://", "remote")
-    import fsspec
-
     try:
         with boundary(partial(_unreached, name)), fsspec.open(address, "rb") as file:
             return Held(name, ending, file.read()), ending

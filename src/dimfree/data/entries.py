@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dimfree._validate.column_names import MISSING
 from dimfree.data.boundary import attempt
+from dimfree.data.extras import arrow, compute
 
 TRUTH = {"true": 1.0, "false": 0.0}  # readers make truth of such a column, and text if another entry is neither
 NO_KEY = MISSING | {"nan"}  # words of a cell that holds nothing
@@ -43,25 +44,21 @@ def key_of(cell: Any) -> Any:
 
 def text_floats(column: Arrow, decimal: str = ".") -> Arrow:
     """The numbers in a column of text, None if a cell holds something else; Arrow and `number` give the same bits."""
-    import pyarrow
-
     found = attempt(partial(_cast, column, decimal))
     if found is not None:
         return found
     cells = listed(column, lambda whole: whole.to_pylist(), lambda whole, row: whole[row].as_py(), "\ufffd")
     numbers = [math.nan if cell is None else number(cell, decimal) for cell in cells]
-    return None if None in numbers else pyarrow.array(numbers, pyarrow.float64())
+    return None if None in numbers else arrow.array(numbers, arrow.float64())
 
 
 def _cast(column: Arrow, decimal: str) -> Arrow:
     """None where Arrow may have read what is not a number to `number`, such as nan(7)."""
-    from pyarrow import compute, float64
-
     if decimal == ",":
         if compute.any(compute.match_substring(column, ".")).as_py():
             return None
         column = compute.replace_substring(column, ",", ".")
-    found = compute.ascii_trim_whitespace(column).cast(float64())
+    found = compute.ascii_trim_whitespace(column).cast(arrow.float64())
     return None if compute.any(compute.is_nan(found)).as_py() else found
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dimfree._validate.column_names import check_names, check_untyped_names
 from dimfree.data.columns import refuse_types
 from dimfree.data.entries import floats_of, listed
+from dimfree.data.extras import arrow, arrow_types, pandas_types, polars
 from dimfree.errors import InvalidRecords
 
 _LEFT_OUT = 2  # columns of integer labels that may be missing among 0, 1, 2...: keys of units and of groups
@@ -59,7 +60,8 @@ def check_labels(
 ) -> list[bool]:
     """Refuse labels that could be a record; return which types are numbers. Labels that count the columns pass."""
     numbers = [library.is_number(type_) for type_ in types]
-    if _are_counted(labels):
+    counts = all(type(label) is int and 0 <= label < len(labels) + _LEFT_OUT for label in labels)
+    if counts and all(one < next_ for one, next_ in pairwise(labels)):
         return numbers
     if lenient:
         check_untyped_names(_parts(labels))
@@ -69,34 +71,23 @@ def check_labels(
     return numbers
 
 
-def _are_counted(labels: Sequence[Any]) -> bool:
-    counts = all(type(label) is int and 0 <= label < len(labels) + _LEFT_OUT for label in labels)
-    return counts and all(one < next_ for one, next_ in pairwise(labels))
-
-
 def _parts(labels: Iterable[Any]) -> list[Any]:
     """Labels; one of several levels becomes several."""
     return [part for label in labels for part in (label if isinstance(label, tuple) else (label,))]
 
 
 def _is_pandas(dtype: Any, *kinds: str) -> bool:
-    from pandas.api import types
-
-    return any(getattr(types, f"is_{kind}_dtype")(dtype) for kind in kinds)
+    return any(getattr(pandas_types, f"is_{kind}_dtype")(dtype) for kind in kinds)
 
 
 def _polars_floats(column: Any) -> Any:
-    from polars import Float64, String
-
     if column.dtype.is_decimal():  # by its text, to the nearest float whatever the scale of the column
-        column = column.cast(String)
-    return column.cast(Float64).to_numpy()
+        column = column.cast(polars.String)
+    return column.cast(polars.Float64).to_numpy()
 
 
 def _is_arrow(type_: Any, *kinds: str) -> bool:
-    from pyarrow import types
-
-    return any(getattr(types, f"is_{kind}")(type_) for kind in kinds)
+    return any(getattr(arrow_types, f"is_{kind}")(type_) for kind in kinds)
 
 
 def is_arrow_number(type_: Any) -> bool:
@@ -105,21 +96,17 @@ def is_arrow_number(type_: Any) -> bool:
 
 
 def is_arrow_text(type_: Any) -> bool:
-    """Return whether a type is one of text."""
     return _is_arrow(type_, "string", "large_string", "string_view")
 
 
 def _arrow_column_floats(column: Any) -> NDArray[np.float64]:
     """Every number as the nearest float; decimals by their text, since their scale would change the last bits."""
-    import pyarrow
-
-    if pyarrow.types.is_decimal(column.type):
-        column = column.cast(pyarrow.string())
-    return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+    if arrow_types.is_decimal(column.type):
+        column = column.cast(arrow.string())
+    return np.asarray(column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def is_lists(schema: Any) -> bool:
-    """Return whether a table of Arrow is one column of fixed-size lists, whose name nobody sees."""
     return len(schema) == 1 and _is_arrow(schema.types[0], "fixed_size_list")
 
 
@@ -130,15 +117,13 @@ def arrow_floats(table: Any) -> NDArray[np.float64]:
         for at, column in enumerate(table.columns):
             values[:, at] = _arrow_column_floats(column)
         return values
-    import pyarrow
-
     column, type_ = table.column(0), table.schema.types[0]
     if not is_arrow_number(type_.value_type):
         raise InvalidRecords(
             "The list column does not hold real numbers: make lists of numbers. No budget was charged."
         )
     chunks = getattr(column, "chunks", [column])
-    whole = pyarrow.concat_arrays(chunks) if chunks else pyarrow.array([], type=type_)
+    whole = arrow.concat_arrays(chunks) if chunks else arrow.array([], type=type_)
     values = np.full((len(whole), type_.list_size), np.nan)
     present = ~np.asarray(whole.is_null().to_numpy(zero_copy_only=False), dtype=bool)
     values[present] = _arrow_column_floats(whole.flatten()).reshape(-1, type_.list_size)  # flatten skips nulls

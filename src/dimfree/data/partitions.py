@@ -16,9 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data import sparse
 from dimfree.data.blocks import Mask
 from dimfree.data.boundary import boundary
+from dimfree.data.extras import dask, sparse
 from dimfree.data.formats.arrow_files import PartsStream
 from dimfree.data.formats.file_stream import CHANGED, FileStream, StoredFile
 from dimfree.data.scheduler import check_workers, client_in_force, computed
@@ -54,21 +54,15 @@ class Failure:
     @classmethod
     def of(cls, action: Callable[[], Result]) -> "Result | Failure":
         """What the action returns, or why it failed."""
+        hidden = "details are hidden because they may quote records. Nothing was released."
         try:
-            with boundary(_failed):
+            with boundary(lambda e: LostWorkers(f"The work on a partition failed with {type(e).__name__}; {hidden}")):
                 return action()
         except DimfreeError as error:
             return cls(type(error).__name__, str(error))
 
     def error(self) -> DimfreeError:
         return _KINDS.get(self.kind, LostWorkers)(self.text)
-
-
-def _failed(error: BaseException) -> LostWorkers:
-    return LostWorkers(
-        f"The work on a partition failed with {type(error).__name__}; details are hidden because they may quote "
-        "records. Nothing was released."
-    )
 
 
 @dataclass(frozen=True)
@@ -207,32 +201,23 @@ class DaskTable(Source):
             yield window
 
 
-def of_array(X: Collection) -> DaskTable:
-    """A dask array of two dimensions and real numbers, whatever its chunks."""
-    if np.isnan(X.shape[1]):
-        raise InvalidRecords(
-            "Expected a dask array with a known number of columns: call X.compute_chunk_sizes() first."
-        )
-    whole = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-    return _of_parts(X, list(whole.to_delayed().ravel()), Form(int(whole.shape[1]), whole.dtype), whole.chunks[0])
-
-
-def of_frame(X: Collection, names: tuple[str, ...]) -> DaskTable:
-    """A dask DataFrame of pandas partitions with numeric columns."""
-    parts = X.to_delayed()
-    return _of_parts(X, parts, Form(len(names), list(X._meta.dtypes.items())), [np.nan] * len(parts), names)
-
-
 @during("counting the rows")
-def _of_parts(
-    X: Collection,
-    parts: Sequence[Partition],
-    form: Form,
-    lengths: Sequence[float],
-    names: tuple[str, ...] | None = None,
-) -> DaskTable:
-    """Lengths that are not known are counted where the partitions lie, once; before, unfit workers are refused."""
+def of_dask(X: Collection, names: tuple[str, ...] | None = None) -> DaskTable:
+    """A dask array of real numbers, or a DataFrame with these numeric columns.
+
+    Lengths that are not known are counted where the partitions lie, once; before, unfit workers are refused.
+    """
     check_workers(client_in_force())
+    if names is None:
+        if np.isnan(X.shape[1]):
+            need = "Expected a dask array with a known number of columns: call X.compute_chunk_sizes() first."
+            raise InvalidRecords(need)
+        whole = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+        parts, lengths = list(whole.to_delayed().ravel()), whole.chunks[0]
+        form = Form(int(whole.shape[1]), whole.dtype)
+    else:
+        parts, form = X.to_delayed(), Form(len(names), list(X._meta.dtypes.items()))
+        lengths = [np.nan] * len(parts)
     unknown = [part for part, length in zip(parts, lengths, strict=True) if np.isnan(length)]
     found = iter(_values_of(computed([task(form.count, part) for part in unknown], [1] * len(unknown))))
     counts = [int(next(found) if np.isnan(length) else length) for length in lengths]
@@ -276,7 +261,6 @@ class FilePart:
 
 
 def _ends(stream: FileStream, threads: int) -> list[int]:
-    """Where parts begin and end, from zero to the number of rows."""
     count = stream.shape[0]
     step = max(1, min(_PART_ENTRIES // stream.shape[1], -(-count // (_PARTS_EACH * threads))))
     starts = stream.starts()
@@ -290,13 +274,10 @@ def _ends(stream: FileStream, threads: int) -> list[int]:
 
 def task(function: Callable[..., Any], *arguments: Any) -> Any:
     """A task under a random name: names must not tell of the arguments."""
-    from dask import delayed
-
-    return delayed(function, name="dimfree", pure=False, traverse=False)(*arguments)
+    return dask.delayed(function, name="dimfree", pure=False, traverse=False)(*arguments)
 
 
 def _values_of(results: list[Any]) -> list[Any]:
-    """The results, or the error of the first failure."""
     for result in results:
         if isinstance(result, Failure):
             raise result.error()
@@ -309,7 +290,6 @@ def _on_floats(work: Work[Result], limits: Limits | None, rows: NDArray[Any], am
 
 
 def _rows_among(rows: NDArray[Any], among: Mask | None) -> NDArray[Any]:
-    """A work that brings the rows themselves."""
     return rows if among is None else rows[among]
 
 

@@ -131,11 +131,11 @@ def open_table(path: PathLike, schema: Schema = Schema(), *, form: str | None = 
 
     Keys in text are stripped, None where they hold nothing; elsewhere they keep their type. `coded` judges each one.
     """
-    return _opened(_file(path, schema, form, workers))[0]
+    file = _file(path, schema, form, workers)
+    return guarded(file.path, file.ending, lambda: _read(file))[0]
 
 
 def _file(path: PathLike, schema: Schema, form: str | None = None, workers: int = 0) -> File:
-    """Locate the file; standard input and an address are fetched, once."""
     workers = check_count("workers", workers, least=0)
     place, ending = located(path, form)
     most = float("inf") if isinstance(place, Held) else 0 if workers else LARGE
@@ -151,7 +151,8 @@ class Table(Records):
     __slots__ = ("_file", "_keys", "_seals", "texts")
 
     def __init__(self, file: File) -> None:
-        (found, self._keys, self.texts), self._seals = _opened(file)
+        read, self._seals = guarded(file.path, file.ending, lambda: _read(file))
+        found, self._keys, self.texts = read
         super().__init__(found._source)
         self.bounds, self._file = found.bounds, file
 
@@ -169,12 +170,7 @@ class Table(Records):
         return table
 
     def key(self, name: str) -> Keyed:
-        """Return a column of keys that was selected. PRIVATE."""
         return self._keys[self._file.schema.keys.index(name)]
-
-
-def _opened(file: File) -> tuple[Opened, Seals]:
-    return guarded(file.path, file.ending, lambda: _read(file))
 
 
 def _read(file: File) -> tuple[Opened, Seals]:
@@ -229,7 +225,6 @@ def _source(stream: Source, file: File) -> Source:
 
 
 def guarded(path: FilePath, ending: str, read: Callable[[], Content]) -> Content:
-    """Return the content of a file, or raise an error of one sentence."""
     if isinstance(path, Path) and not (ending == PARTS and not path.is_dir()):
         is_folder = ending in (".zarr", PARTS)
         is_, pass_ = ("a file", "folder") if is_folder else ("a folder", "file")

@@ -32,7 +32,6 @@ def read_basis(path: PathLike, columns: Sequence[str] | None = None) -> NDArray[
 def _public_numbers(
     path: Path, key: str, ranks: tuple[int, ...], expected: str
 ) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    """The numbers, and the names of their columns where the file has any."""
     ending, names = known_ending(path, TABLES), None
     if ending in (".npy", ".npz"):
         source = guarded(path, ending, lambda: read_npy(path) if ending == ".npy" else read_npz(path, key, ranks))

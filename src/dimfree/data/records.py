@@ -61,7 +61,6 @@ class Records:
         return int(self._source.indptr[-1])
 
     def on(self, place: Place | None) -> "Records":
-        """The same table, processed on this device."""
         return self._like(self._source, place)
 
     def where_it_lies(self) -> "Records":
@@ -238,7 +237,6 @@ def plain_table(X: object, on_missing: str = "raise") -> Any:
 
 
 def are_finite(rows: Rows) -> Mask:
-    """Which rows are valid: every entry is a finite number."""
     if isinstance(rows, SparseRows):
         finite = np.isfinite(rows.values)
         return np.ones(len(rows), dtype=np.bool_) if finite.all() else rows.sums((~finite).astype(np.int64)) == 0

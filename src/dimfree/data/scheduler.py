@@ -30,18 +30,12 @@ _LOST = (
     "The work was lost with the workers ({kind}): too many of them died, or the scheduler or their memory gave way. "
     "Nothing was released."
 )
-_GRAPH = (
-    "The table's own dask graph failed with {kind}; details are hidden because they may quote records. Compute the "
-    "table alone to see them, mend it and try again. Nothing was released."
-)
-_NOBODY = "The scheduler has had no workers for {seconds:g} seconds, or is gone: start some and try again. {nothing}"
 _NOTHING = "Nothing was released."
 _VERSION = "dimfree:__version__"
 _checked: "weakref.WeakKeyDictionary[Client, set[str]]" = weakref.WeakKeyDictionary()  # workers with our version
 
 
 def computed(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
-    """The results in the order of the tasks, which are so many rows each."""
     if not tasks:
         return []
     client = client_in_force()
@@ -120,7 +114,8 @@ def check_workers(client: Client | None) -> None:
 
 
 def _no_workers() -> LostWorkers:
-    return LostWorkers(_NOBODY.format(seconds=PATIENCE, nothing=_NOTHING))
+    since = f"The scheduler has had no workers for {PATIENCE:g} seconds, or is gone"
+    return LostWorkers(f"{since}: start some and try again. {_NOTHING}")
 
 
 def _in_process(tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:
@@ -144,7 +139,10 @@ def _hidden(error: BaseException) -> DimfreeError:
     kind = type(error).__name__
     if isinstance(error, BrokenProcessPool):
         return LostWorkers(_LOST.format(kind=kind))
-    return InvalidRecords(_GRAPH.format(kind=kind))
+    return InvalidRecords(
+        f"The table's own dask graph failed with {kind}; details are hidden because they may quote records. Compute "
+        f"the table alone to see them, mend it and try again. {_NOTHING}"
+    )
 
 
 def _on_cluster(client: Client, tasks: Sequence[Task], sizes: Sequence[int]) -> list[Any]:

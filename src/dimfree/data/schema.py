@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate import check_choice, check_finite, quoted
-from dimfree.data import sparse
 from dimfree.data.columns import is_identifier, require_names
+from dimfree.data.extras import sparse
 from dimfree.data.gpu.rows import DeviceRows, beside, namespace
 from dimfree.errors import InvalidFile, InvalidParameter
 
@@ -40,7 +40,6 @@ class Bounds:
 
     @classmethod
     def checked(cls, given: object) -> "Bounds":
-        """Check the parameter `bounds`; None means no bounds."""
         if given is None or isinstance(given, Bounds):
             return given or cls()
         if not isinstance(given, Mapping) or not all(type(name) in (str, int) for name in given):
@@ -53,7 +52,6 @@ class Bounds:
         return cls(checked)
 
     def among(self, columns: Sequence[str] | None) -> "Bounds":
-        """Return those of these columns, in their order."""
         return Bounds({name: self.ends[name] for name in columns or () if name in self.ends})
 
     def within(self, other: "Bounds") -> "Bounds":
@@ -88,7 +86,6 @@ class Bounds:
         return {"bounds": self.to_json()} if self.ends else {}
 
     def to_json(self) -> str:
-        """Return one line of text that reads back as the same numbers."""
         return json.dumps({name: list(ends) for name, ends in self.ends.items()})
 
 
@@ -160,7 +157,6 @@ class Schema:
         decimal: object = ".",
         encoding: object = "utf-8",
     ) -> "Schema":
-        """Check the parameters of a caller; an error states what to pass instead."""
         if isinstance(delimiter, str) and delimiter in ("\\t", "tab"):  # as a shell passes it
             delimiter = "\t"
         is_sign = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() and not delimiter.isalpha()
@@ -184,7 +180,6 @@ class Schema:
 
     @property
     def is_all(self) -> bool:
-        """Whether every column that holds no keys is a coordinate."""
         return self.columns is None and not self.exclude
 
     def places(self, names: Sequence[str] | None, apart: Sequence[int] = ()) -> list[int]:
@@ -238,10 +233,6 @@ class Schema:
     def reader_encoding(self) -> str:
         """The encoding for Python's reader; a byte order mark before UTF-8 is not a part of the text."""
         return "utf-8-sig" if self.encoding == "utf-8" else self.encoding
-
-    def between_cells(self, ending: str) -> str:
-        """Return the delimiter of a file with this ending; with a decimal comma it is ';' where none is given."""
-        return self.delimiter or ("\t" if ending.startswith(".tsv") else "," if self.decimal == "." else ";")
 
 
 def _names(parameter: str, given: object) -> tuple[str, ...]:

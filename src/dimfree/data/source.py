@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data import sparse
 from dimfree.data.blocks import Mask, SparseRows, densely
+from dimfree.data.extras import sparse
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.progress import heard
 from dimfree.threads import in_order
@@ -49,7 +49,6 @@ class Source(ABC):
         raise NotImplementedError
 
     def keys(self, name: str) -> Any:
-        """A column of keys of a file."""
         raise NotImplementedError
 
     @property
@@ -170,7 +169,6 @@ def row_bounds(indptr: NDArray[Any], entries: int) -> Iterator[tuple[int, int]]:
 
 
 def pieces(block: Any, rows: int) -> Iterator[Any]:
-    """A block in smaller ones, without copies."""
     return (block[start : start + rows] for start in range(0, len(block), rows))
 
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from dimfree._validate import install_command
 from dimfree._validate.column_names import check_names
-from dimfree.data import sparse
 from dimfree.data.boundary import boundary
 from dimfree.data.columns import refuse_types
 from dimfree.data.entries import floats_of
+from dimfree.data.extras import arrow, polars, sparse
 from dimfree.data.frames import LIBRARIES, PANDAS, check_labels, from_frame
 from dimfree.data.gpu.device import from_tensor
 from dimfree.data.gpu.rows import DeviceRows
@@ -91,8 +91,6 @@ def _choose(X: Any, schema: Schema, keys: Sequence[str]) -> Any:
     apart = [place for place, name in enumerate(names) if name in keys]
     places = sorted([*schema.places(names, apart), *apart])
     if _is_lazy(X):
-        import polars
-
         return X.select(polars.nth(places)).collect()
     if package != "dask":
         return LIBRARIES[package].take(X, places)
@@ -115,9 +113,7 @@ def _collected(X: Any) -> Any:
         return X
     if find_spec("pyarrow") is None:
         raise InvalidParameter(f"An Arrow stream needs pyarrow: install it with {install_command('files')}.")
-    from pyarrow import RecordBatchReader
-
-    return _fetched(lambda: RecordBatchReader.from_stream(X).read_all())
+    return _fetched(lambda: arrow.RecordBatchReader.from_stream(X).read_all())
 
 
 def _is_lazy(X: Any) -> bool:
@@ -150,6 +146,8 @@ def source_of(X: Any, lenient: bool = False) -> Source:
 
 def _from_array(X: Any, lenient: bool = False) -> Any:
     if isinstance(X, DeviceRows):
+        _check_rank(X.tensor.ndim)
+        _check_dtype(np.dtype(complex if X.tensor.is_complex() else float))
         return X
     array = _array_of(X, lenient)
     _check_rank(array.ndim)
@@ -210,36 +208,30 @@ def _from_anndata(X: Any) -> Source:
     return InMemory(from_sparse(matrix) if sparse.issparse(matrix) else _from_array(matrix), names)
 
 
-def _from_dask_array(X: Any) -> Source:
-    """Nothing is computed but the lengths of chunks that are not known."""
-    from dimfree.data.partitions import of_array
+def _from_dask(X: Any) -> Source:
+    """By its declared types; nothing is computed but the lengths of chunks that are not known."""
+    from dimfree.data.partitions import of_dask
 
-    _check_rank(X.ndim)
-    _check_dtype(X.dtype)
-    return of_array(X)
-
-
-def _from_dask_frame(X: Any) -> Source:
-    """Its types are declared: a partition that has others is an error."""
-    from dimfree.data.partitions import of_frame
-
+    if not hasattr(X, "columns"):
+        _check_rank(X.ndim)
+        _check_dtype(X.dtype)
+        return of_dask(X)
     labels, types = list(PANDAS.labels(X._meta)), list(PANDAS.types(X._meta))
     names = tuple(map(str, labels))
     refuse_types(names, types, check_labels(labels, types, PANDAS))
-    return of_frame(X, names)
+    return of_dask(X, names)
 
 
 _FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"), ("pyarrow", "RecordBatch")}
 _OTHERS: dict[tuple[str, str], Callable[[Any], Source]] = {
     ("torch", "Tensor"): lambda X: InMemory(_from_array(from_tensor(X))),
     ("anndata", "AnnData"): _from_anndata,
-    ("dask", "Array"): _from_dask_array,
-    ("dask", "DataFrame"): _from_dask_frame,
+    ("dask", "Array"): _from_dask,
+    ("dask", "DataFrame"): _from_dask,
 }
 
 
 def check_form(shape: Sequence[int], dtype: np.dtype[Any]) -> None:
-    """Require two dimensions, real numbers and a column."""
     _check_rank(len(shape))
     _check_dtype(dtype)
     if shape[1] == 0:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate.column_names import check_names
-from dimfree.data import sparse
 from dimfree.data.blocks import Mask
+from dimfree.data.extras import h5py, sparse, zarr
 from dimfree.data.formats.file_stream import CHANGED, File, FilePath, FileStream, StoredFile, reading, require
 from dimfree.data.source import Merge, Result, Source, Work, pieces, to_floats
 from dimfree.data.tables import check_form, from_sparse
@@ -124,7 +124,6 @@ class NpyStream(FileStream):
         return block.T
 
     def _fill(self, file: BinaryIO, place: int, block: NDArray[Any]) -> None:
-        """The entries from `place` on."""
         file.seek(self._offset + place * self.dtype.itemsize)
         waiting = block.data.cast("B")
         while len(waiting):
@@ -146,11 +145,9 @@ def read_npz(path: FilePath, name: str, ranks: tuple[int, ...]) -> Any:
     """A sparse matrix, the array of this name, or the only one with so many dimensions."""
     with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         if _SPARSE in archive.files and "shape" in archive.files:
-            from scipy.sparse import load_npz
-
             _require_places([archive[name] for name in _PLACES if name in archive.files])
             with path.open("rb") as again:
-                return load_npz(again)
+                return sparse.load_npz(again)
         if name in archive.files:
             return archive[name]
         fitting = [values for values in map(archive.__getitem__, archive.files) if values.ndim in ranks]
@@ -199,8 +196,6 @@ class ZarrStream(ChunkedStream):
         super().__init__(file.path)
 
     def _opened(self) -> AbstractContextManager[Any]:
-        import zarr
-
         table: Any = zarr.open(str(self.path), mode="r")
         if not hasattr(table, "nchunks"):
             raise InvalidFile("it is a group, expected one array with 2 dimensions: pass the folder of the array.")
@@ -216,7 +211,6 @@ class ZarrStream(ChunkedStream):
 
 
 def open_h5ad(file: File) -> "DenseH5ad | SparseH5ad":
-    """Open the matrix X by how it is stored."""
     require("h5py", ".h5ad", "anndata")
     with _open_h5(file.path) as stored:
         if "X" not in stored:
@@ -266,16 +260,16 @@ class SparseH5ad(StoredFile, Source):
         return (block.toarray() for block in self.csr_blocks(ends))
 
     def csr_blocks(self, ends: Iterable[tuple[int, int]]) -> Iterator[Any]:
-        return self.unchanged(self._csr_parts(ends))
+        def parts() -> Iterator[Any]:
+            with _open_h5(self.path) as file:
+                group = file["X"]
+                self._check_pointers(group)
+                for first, last in ends:
+                    begin, end = int(self.indptr[first]), int(self.indptr[last])
+                    own = group["data"][begin:end], group["indices"][begin:end], self.indptr[first : last + 1] - begin
+                    yield from_sparse(sparse.csr_array(own, shape=(last - first, self.shape[1])))
 
-    def _csr_parts(self, ends: Iterable[tuple[int, int]]) -> Iterator[Any]:
-        with _open_h5(self.path) as file:
-            group = file["X"]
-            self._check_pointers(group)
-            for first, last in ends:
-                begin, end = int(self.indptr[first]), int(self.indptr[last])
-                parts = group["data"][begin:end], group["indices"][begin:end], self.indptr[first : last + 1] - begin
-                yield from_sparse(sparse.csr_array(parts, shape=(last - first, self.shape[1])))
+        return self.unchanged(parts())
 
     def _check_pointers(self, group: Any) -> None:
         _require_places([group["indptr"], group["indices"]])
@@ -286,8 +280,6 @@ class SparseH5ad(StoredFile, Source):
 
 
 def _open_h5(path: FilePath) -> Any:
-    import h5py
-
     return h5py.File(path, "r")
 
 

@@ -4,26 +4,133 @@ A large part of a wide table is read some columns at a time (`Layout.slabs`). Pa
 names: a part that is changed, added or taken away during a release is an error.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
+from dimfree.data.columns import joined
 from dimfree.data.endings import list_parts
-from dimfree.data.formats.arrow_rows import SLAB_BYTES, Arrow, Layout
+from dimfree.data.entries import text_floats
+from dimfree.data.extras import arrow, arrow_types, parquet
+from dimfree.data.formats.cells import not_a_number
 from dimfree.data.formats.file_stream import CHANGED, File, FilePath, FileStream, Held, reading, require
+from dimfree.data.frames import ARROW, arrow_floats, check_arrow_types, check_labels, is_arrow_text
+from dimfree.data.schema import Schema
 from dimfree.data.source import Source, pieces
 from dimfree.errors import InvalidFile
 
+SLAB_BYTES = 2**28  # of rows put together from columns; a larger part of a file is read so many times over
 NARROW = 128  # columns of a .parquet that may each keep a page of the usual 1 MiB
 _BUFFERS = 2**26  # bytes of all columns together
 _BATCH_ENTRIES = 2**22  # read at a time, where columns are few
 _PART_ENTRIES = 2**20  # the same for one of many threads
 _WIDTH = 64  # columns read at a time; of 64, 512 and 2048 the fastest
 _READ_BYTES = 2**26  # of the columns of a large batch, as far as one column allows
+
+Arrow: TypeAlias = Any  # a Table, RecordBatch or Schema; Arrow ships no types
+
+
+@dataclass(frozen=True, repr=False)
+class Layout:
+    """The coordinates of an Arrow table: numeric columns, or one column of fixed-size lists (which has no names)."""
+
+    schema: Arrow  # of all columns
+    places: list[int]  # of those that are coordinates
+    names: tuple[str, ...] | None
+    dimension: int
+    dtype: np.dtype[Any]  # float32 where nothing else is stored, else float64
+    texts: tuple[str, ...]  # coordinates that are stored as text, whose entries are judged one by one
+    leaf_ends: NDArray[np.int64]  # how many columns Parquet counts before each one: a nested column is several
+    lists: bool
+
+    @classmethod
+    def of(cls, schema: Arrow, how: Schema) -> "Layout":
+        (apart, places), types = how.split(schema.names, len(schema)), schema.types
+        chosen = arrow.schema([schema.field(place) for place in places])
+        lists = any(arrow_types.is_fixed_size_list(types[place]) for place in places)
+        if not lists:  # whose column has a name that nobody sees
+            check_labels(schema.names, types, ARROW, apart=apart)
+        texts = tuple(field.name for field in chosen if is_arrow_text(field.type))
+        check_arrow_types(chosen, texts)
+        dimension = int(arrow_floats(_with_numbers(chosen.empty_table())).shape[1])
+        if not dimension:
+            raise InvalidFile("it has no columns of numbers, expected one for every coordinate.")
+        stored = {_stored(types[place]) for place in places}
+        dtype = np.dtype(np.float32 if stored == {np.float32} else np.float64)
+        ends = np.cumsum([0, *map(_leaf_count, types)])
+        return cls(schema, places, None if lists else tuple(chosen.names), dimension, dtype, texts, ends, lists)
+
+    def leaves(self, places: list[int]) -> list[int]:
+        """The same columns as Parquet counts them."""
+        ends = self.leaf_ends
+        return [leaf for place in places for leaf in range(int(ends[place]), int(ends[place + 1]))]
+
+    def require(self, schema: Arrow) -> None:
+        if not schema.equals(self.schema):
+            raise InvalidFile("a part of it has other columns or types than the rest, expected the same everywhere.")
+
+    def rows(self, part: Arrow) -> NDArray[Any]:
+        """Of a batch with some or all of the coordinates and nothing else; a missing entry is NaN."""
+        part = _with_numbers(part, self.texts)
+        if self.dtype == np.float64 and any(_stored(type_) != np.float64 for type_ in part.schema.types):
+            return arrow_floats(part)  # several types, or no floats
+        if not self.lists:
+            return np.asarray(part.to_tensor(null_to_nan=True, row_major=True).to_numpy())
+        column = part.column(0)
+        values = column.flatten()
+        if column.null_count or values.null_count:
+            return arrow_floats(part).astype(self.dtype)
+        return values.to_numpy(zero_copy_only=False).reshape(len(column), self.dimension)
+
+    def slabs(
+        self, first: int, last: int, width: int, read: Callable[[list[int]], Arrow], rows: int
+    ) -> Iterator[NDArray[Any]]:
+        """Blocks of consecutive rows of a part, some columns at a time: a wide part is never held as Arrow keeps it."""
+        at_once = max(1, SLAB_BYTES // (self.dimension * self.dtype.itemsize))
+        for start in range(first, last, at_once):
+            slab = np.empty((min(at_once, last - start), self.dimension), dtype=self.dtype)
+            for place in range(0, self.dimension, width):
+                part = read(self.places[place : place + width]).slice(start, len(slab))
+                slab[:, place : place + width] = self.rows(part)
+                del part
+            yield from [slab] if len(slab) <= rows else map(np.copy, pieces(slab, rows))
+            del slab  # before there is another: a block that waits for its turn holds its own rows alone
+
+
+def _stored(type_: Arrow) -> type:
+    """The kind of float that this type, or a list of it, is; object for what is none of ours."""
+    inner = type_.value_type if arrow_types.is_fixed_size_list(type_) else type_
+    return np.float32 if arrow_types.is_float32(inner) else np.float64 if arrow_types.is_float64(inner) else object
+
+
+def _with_numbers(part: Arrow, texts: Sequence[str] = ()) -> Arrow:
+    """Columns of text as numbers; an error names all that hold other text, and `texts` of which it is not known."""
+    wrong: list[str] = []
+    right: list[str] = []
+    for at, column in enumerate(part.schema):
+        if is_arrow_text(column.type):
+            numbers = text_floats(part.column(at))
+            (wrong if numbers is None else right).append(column.name)
+            part = part if numbers is None else part.set_column(at, column.name, numbers)
+    if wrong:
+        unread = [name for name in texts if name not in {*wrong, *right}]
+        raise InvalidFile(not_a_number(wrong) + (f" Also stored as text: {joined(unread)}." if unread else ""))
+    return part
+
+
+def _leaf_count(type_: Arrow) -> int:
+    if isinstance(type_, arrow.BaseExtensionType):
+        return _leaf_count(type_.storage_type)
+    if arrow_types.is_struct(type_):
+        return sum(_leaf_count(field.type) for field in type_)
+    if arrow_types.is_map(type_):
+        return _leaf_count(type_.key_type) + _leaf_count(type_.item_type)
+    return _leaf_count(type_.value_type) if arrow_types.is_nested(type_) else 1
 
 
 class ArrowStream(FileStream):
@@ -68,10 +175,8 @@ class IpcStream(ArrowStream):
                         yield layout.rows(batch.slice(start, rows))
 
     def _large(self, place: int, count: int, rows: int) -> Iterator[NDArray[Any]]:
-        from pyarrow import default_memory_pool
-
         def read(columns: list[int]) -> Arrow:
-            default_memory_pool().release_unused()  # Arrow allocates a whole batch and keeps what it has used
+            arrow.default_memory_pool().release_unused()  # Arrow allocates a whole batch and keeps what it has used
             with _open_ipc(self.path, columns) as file:
                 return file.get_batch(place)
 
@@ -85,11 +190,11 @@ class ParquetStream(ArrowStream):
     def __init__(self, file: File) -> None:
         require("pyarrow", ".parquet", "files")
         super().__init__(file.path)
-        with open_parquet(self.path) as parquet:
-            self._set(Layout.of(parquet.schema_arrow, file.schema))
-            if self.layout.leaf_ends[-1] != len(parquet.schema):  # else the places of columns are not known
+        with open_parquet(self.path) as stored:
+            self._set(Layout.of(stored.schema_arrow, file.schema))
+            if self.layout.leaf_ends[-1] != len(stored.schema):  # else the places of columns are not known
                 raise InvalidFile("it has a nested column of an unknown type: write the table without it.")
-            self.shape = int(parquet.metadata.num_rows), self.layout.dimension
+            self.shape = int(stored.metadata.num_rows), self.layout.dimension
 
     def sharing(self, layout: Layout) -> "ParquetStream":
         """This file as a part of a table whose schema is kept once, however many parts there are."""
@@ -155,10 +260,8 @@ class PartsStream(Source):
         self.columns, self.dtype, self.names, self.texts = first.columns, first.dtype, first.names, first.texts
 
     def keys(self, name: str) -> Arrow:
-        from pyarrow import chunked_array
-
         columns = [part.keys(name) for part in self.parts]
-        return chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
+        return arrow.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
 
     def row_blocks(self, rows: int) -> Iterator[NDArray[Any]]:
         self._require_unchanged()
@@ -175,7 +278,6 @@ class PartsStream(Source):
 
 
 def _ends(file: Any) -> list[int]:
-    """Where row groups begin and end."""
     counts = [int(file.metadata.row_group(group).num_rows) for group in range(file.num_row_groups)]
     return [0, *accumulate(counts)]
 
@@ -186,26 +288,19 @@ def batches(file: Any, layout: Layout, rows: int, groups: list[int]) -> Iterator
 
 
 def _one_batch(table: Arrow) -> Arrow:
-    """The rows of a table in one batch."""
-    import pyarrow
-
     batches = table.combine_chunks().to_batches()
     if len(batches) == 1:
         return batches[0]
-    return pyarrow.RecordBatch.from_pydict({name: [] for name in table.schema.names}, schema=table.schema)
+    return arrow.RecordBatch.from_pydict({name: [] for name in table.schema.names}, schema=table.schema)
 
 
 def open_parquet(path: FilePath, buffer: int = 0) -> Any:
     """For every read of a .parquet: pages that were written with a checksum are compared with it."""
-    from pyarrow.parquet import ParquetFile
-
     source = path.open() if isinstance(path, Held) else path
-    return ParquetFile(source, pre_buffer=False, buffer_size=buffer, page_checksum_verification=True)
+    return parquet.ParquetFile(source, pre_buffer=False, buffer_size=buffer, page_checksum_verification=True)
 
 
 def _open_ipc(path: FilePath, columns: list[int] | None = None) -> Any:
     """Opened by reading, not memory-mapped: a mapped file that shrinks would end the process without an error."""
-    from pyarrow import BufferReader, OSFile, ipc
-
-    source = BufferReader(path.content) if isinstance(path, Held) else OSFile(str(path))
-    return ipc.open_file(source, options=ipc.IpcReadOptions(included_fields=columns))
+    source = arrow.BufferReader(path.content) if isinstance(path, Held) else arrow.OSFile(str(path))
+    return arrow.ipc.open_file(source, options=arrow.ipc.IpcReadOptions(included_fields=columns))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dimfree._validate.column_names import check_names
 from dimfree.data.columns import IF_MISSING, joined, remedies
 from dimfree.data.entries import key_of, number
+from dimfree.data.extras import openpyxl
 from dimfree.data.formats.file_stream import File, FileStream, content, decoding, reading, require
 from dimfree.data.schema import Schema
 from dimfree.data.source import pieces
@@ -55,7 +56,6 @@ class Head(NamedTuple):
         return self.names and tuple(self.names[place] for place in self.rest)
 
     def part(self, rows: Sequence[Cells]) -> Part:
-        """Return numbers and keys of consecutive records."""
         keys = [[key_of(cells[place]) for cells in rows] for place in self.apart]
         numbers, wrong, decimal = array("d"), set[int](), self.decimal or "."
         for cells in rows:
@@ -199,6 +199,9 @@ class JsonlStream(CellStream):
                 yield part
 
     def _rows(self, names: tuple[str, ...], lines: Iterator[dict[str, Any]]) -> Iterator[Cells]:
+        def text(entry: Any) -> str:  # a list or an object is not a number
+            return "" if entry is None else str(entry) if isinstance(entry, str | bool | int | float) else "[]"
+
         for line in lines:
             if self._schema.columns is None and tuple(line) != names:
                 raise InvalidFile(
@@ -207,12 +210,7 @@ class JsonlStream(CellStream):
                 )
             cells = map(line.get, names)
             keys = self._schema.keys
-            yield [cell if name in keys else _json_cell(cell) for name, cell in zip(names, cells, strict=True)]
-
-
-def _json_cell(entry: Any) -> str:
-    """The text of an entry; a list or an object is not a number."""
-    return "" if entry is None else str(entry) if isinstance(entry, str | bool | int | float) else "[]"
+            yield [cell if name in keys else text(cell) for name, cell in zip(names, cells, strict=True)]
 
 
 def _object(line: str) -> dict[str, Any]:
@@ -233,10 +231,8 @@ class XlsxStream(CellStream):
 
     def _pieces(self) -> Iterator[Part]:
         require("openpyxl", ".xlsx", "excel")
-        from openpyxl import load_workbook
-
         with self.path.open("rb") as file:
-            sheet = load_workbook(file, read_only=True, data_only=True).worksheets[0]
+            sheet = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets[0]
             sheet.reset_dimensions()  # which a writer may have stated too small
             before, first, rows = 0, list[str](), iter(sheet.values)
             for cells in (list(map(_cell, row)) for row in rows):

@@ -11,6 +11,7 @@ import numpy as np
 
 from dimfree.data.boundary import attempt
 from dimfree.data.entries import NO_KEY, key_of, text_floats
+from dimfree.data.extras import arrow, arrow_csv
 from dimfree.data.formats.cells import BLANK, RAGGED, Cells, CellStream, Head, Part, header
 from dimfree.data.formats.file_stream import content, decoding
 from dimfree.errors import DimfreeError, InvalidFile
@@ -39,7 +40,7 @@ class CsvStream(CellStream):
 
     def _pieces(self) -> Iterator[Part]:
         schema, ending = self._schema, self._file.ending
-        delimiter = schema.between_cells(ending)
+        delimiter = schema.delimiter or ("\t" if ending.startswith(".tsv") else "," if schema.decimal == "." else ";")
         with content(self.path, ending) as (file, read, size), decoding(schema.encoding):
             text = TextIOWrapper(file, schema.reader_encoding, newline="\n")  # closes the file when it is deleted
             bodies = iter(lambda: (text.read(PART_SIZE) + text.readline()).replace("\r\n", "\n"), "")
@@ -111,16 +112,13 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 def _by_arrow(body: str, head: Head, delimiter: str) -> Part | None:
     """The same by Arrow's reader, every column declared as text; None where it may cut lines or cells elsewhere."""
-    import pyarrow
-    from pyarrow import csv as arrow
-
     if body.startswith("\ufeff") or any(sign in body for sign in '"\r\0'):  # Arrow skips a byte order mark
         return None
     names = [str(place) for place in range(head.width)]
-    table = arrow.read_csv(
-        pyarrow.BufferReader(body.encode()),
-        arrow.ReadOptions(column_names=names, block_size=max(_BLOCK_BYTES, _COLUMN_BYTES * head.width)),
-        arrow.ParseOptions(
+    table = arrow_csv.read_csv(
+        arrow.BufferReader(body.encode()),
+        arrow_csv.ReadOptions(column_names=names, block_size=max(_BLOCK_BYTES, _COLUMN_BYTES * head.width)),
+        arrow_csv.ParseOptions(
             delimiter=delimiter,
             quote_char=False,
             double_quote=False,
@@ -128,8 +126,8 @@ def _by_arrow(body: str, head: Head, delimiter: str) -> Part | None:
             newlines_in_values=False,
             ignore_empty_lines=False,
         ),
-        arrow.ConvertOptions(
-            column_types=dict.fromkeys(names, pyarrow.string()),
+        arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, arrow.string()),
             include_columns=[names[place] for place in (*head.rest, *head.apart)],
             null_values=_MISSING,
             strings_can_be_null=True,
@@ -141,7 +139,7 @@ def _by_arrow(body: str, head: Head, delimiter: str) -> Part | None:
         return None  # the error is the caller's to raise
     keys = [[key_of(cell) for cell in column.to_pylist()] for column in table.columns[width:]]
     values, start = np.empty((table.num_rows, width)), 0
-    for batch in pyarrow.table(found, names[:width]).to_batches():
+    for batch in arrow.table(found, names[:width]).to_batches():
         values[start : start + batch.num_rows] = batch.to_tensor(null_to_nan=True, row_major=True).to_numpy()
         start += batch.num_rows
     return values, keys

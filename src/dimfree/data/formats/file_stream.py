@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate import install_command
-from dimfree.data.boundary import boundary, by_steps
+from dimfree.data.boundary import boundary
 from dimfree.data.schema import Schema
 from dimfree.data.source import Source
 from dimfree.errors import DimfreeError, InvalidFile, InvalidParameter, InvalidRecords
@@ -120,11 +120,16 @@ class StoredFile:
     def unchanged(self, blocks: Iterator[Block]) -> Iterator[Block]:
         """A pass: the file is the same before and after it, and each block is read inside the boundary."""
         self.require_same()
-        yield from by_steps(blocks, partial(reading, self.path))
+        while True:
+            with reading(self.path):  # none is open while the caller works on a block
+                block = next(blocks, None)
+            if block is None:
+                break
+            yield block
+            del block  # before the next is read
         self.require_same()
 
     def require_same(self) -> None:
-        """An error if the file has changed since it was opened."""
         with reading(self.path):
             if _seal(self.path) != self._seal:
                 raise InvalidFile(CHANGED)
@@ -164,7 +169,6 @@ class FileStream(StoredFile, Source):
         return self.unchanged(self._checked(self._parts(rows), 0, self.shape[0]))
 
     def rows_between(self, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
-        """The rows from `first` to `last`, in fresh blocks of at most `rows`."""
         return self.unchanged(self._checked(self._between(first, last, rows), first, last))
 
     def _checked(self, blocks: Iterator[NDArray[Any]], first: int, last: int) -> Iterator[NDArray[Any]]:

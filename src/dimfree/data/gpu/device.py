@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._validate import check_device, install_command, reject_device
+from dimfree.data.extras import torch
 from dimfree.data.gpu.rows import DeviceRows, Tensor, here, rooted
 from dimfree.errors import InvalidRecords, OutOfMemory, raise_alone
 
@@ -27,14 +28,11 @@ class Place:
     name: str
 
     def rows(self, block: NDArray[Any] | DeviceRows) -> DeviceRows:
-        """A block of rows there, in float64."""
         tensor = block.tensor.to(self.name) if isinstance(block, DeviceRows) else self._copied(block)
         return DeviceRows(tensor).floats()
 
     def table(self, array: NDArray[Any]) -> DeviceRows:
         """A whole array there, in its own precision."""
-        import torch
-
         there = torch.empty(array.shape, dtype=_dtype_for(array), device=self.name)
         step = max(1, BLOCK_ENTRIES // max(1, array.shape[1]))
         for start in range(0, len(array), step):
@@ -43,14 +41,10 @@ class Place:
 
     def has_room(self, array: NDArray[Any]) -> bool:
         """Whether the array may lie there all the while."""
-        import torch
-
         return self.name == "cpu" or array.size * 8 <= _ROOM * torch.cuda.mem_get_info(self.name)[0]
 
     def _copied(self, block: NDArray[Any]) -> Tensor:
         """Float32 travels as it is, anything else as float64; by way of memory that the GPU reads by itself."""
-        import torch
-
         waiting = torch.empty(block.shape, dtype=_dtype_for(block), pin_memory=self.name != "cpu")
         with np.errstate(all="ignore"):  # a warning could reveal records
             np.copyto(waiting.numpy(), block, casting="unsafe")
@@ -68,10 +62,10 @@ def place_of(device: str | None) -> Place | None:
     if name in (None, "cpu"):
         return None
     try:
-        import torch
+        is_available = torch.cuda.is_available()
     except ImportError:
         raise reject_device(name, f"PyTorch is not installed: {install_command('gpu')}") from None
-    if not torch.cuda.is_available():
+    if not is_available:
         raise reject_device(name, "PyTorch finds no CUDA device on this machine: leave device out, or use 'cpu'")
     index = torch.device(name).index
     if index is not None and index >= torch.cuda.device_count():
@@ -82,25 +76,18 @@ def place_of(device: str | None) -> Place | None:
 
 
 def lies_at(rows: DeviceRows) -> Place:
-    """The device that holds a tensor of the caller's."""
     require_same_bits(place := Place(str(rows.tensor.device)))
     return place
 
 
 def from_tensor(X: Tensor) -> NDArray[Any] | DeviceRows:
     """A tensor as it lies, without its history: in the machine's memory as an array, on a GPU as it is."""
-    import torch
-
     tensor = X.detach()
     if tensor.layout != torch.strided or tensor.is_quantized:
         raise InvalidRecords("Expected a dense tensor: pass X.to_dense(), or a scipy sparse matrix.")
     if tensor.device.type not in ("cpu", "cuda"):
         raise InvalidRecords(f"A tensor on {tensor.device.type!r} cannot be read: pass X.cpu().")
     if tensor.device.type == "cuda":
-        if tensor.ndim != 2:
-            raise InvalidRecords(f"Expected a table with 2 dimensions, got {tensor.ndim}: one row per person.")
-        if tensor.is_complex():
-            raise InvalidRecords("Expected real numbers, got complex entries.")
         return DeviceRows(tensor)
     small = tensor.is_floating_point() and tensor.element_size() <= 2  # bfloat16 and smaller: NumPy has no such floats
     return np.asarray((tensor.to(torch.float32) if small else tensor).numpy(force=True))
@@ -146,6 +133,4 @@ def _has_same_bits(place: Place) -> bool:
 
 
 def _dtype_for(array: NDArray[Any]) -> Any:
-    import torch
-
     return torch.float32 if array.dtype.kind == "f" and array.dtype.itemsize <= 4 else torch.float64

@@ -68,11 +68,9 @@ class DeviceRows:
         return DeviceRows(self.tensor.index_select(axis, beside(self.tensor, places)))
 
     def toarray(self) -> NDArray[Any]:
-        """A copy in the machine's own memory."""
         return np.array(self.tensor.cpu().numpy())
 
     def floats(self) -> "DeviceRows":
-        """The same numbers in float64."""
         return DeviceRows(self.tensor.to(namespace(self.tensor).float64))
 
     def are_finite(self) -> NDArray[np.bool_]:
@@ -86,7 +84,6 @@ class DeviceRows:
         return DeviceRows(values.where(values.isfinite(), float("nan")))
 
     def peaks(self) -> NDArray[Any]:
-        """The largest absolute value in each row."""
         return here(self.tensor.abs().amax(1)) if len(self) else np.zeros(0)
 
     def over(self, units: NDArray[np.float64], most: float) -> "DeviceRows":
@@ -114,7 +111,6 @@ class DeviceRows:
 
     @classmethod
     def stacked(cls, tables: "list[DeviceRows]") -> "DeviceRows":
-        """One below the other."""
         return tables[0] if len(tables) == 1 else cls(namespace(tables[0].tensor).cat([rows.tensor for rows in tables]))
 
 
@@ -125,7 +121,6 @@ def parts(rows: DeviceRows) -> list[slice]:
 
 
 def here(numbers: Tensor) -> NDArray[Any]:
-    """A tensor of results as an array."""
     return np.asarray(numbers.cpu().numpy())
 
 

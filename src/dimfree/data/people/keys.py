@@ -17,6 +17,7 @@ from dimfree._types import Integers
 from dimfree._validate import quoted
 from dimfree.data.boundary import attempt, boundary
 from dimfree.data.entries import NO_KEY, listed
+from dimfree.data.extras import arrow_types
 from dimfree.data.frames import LIBRARIES
 from dimfree.data.schema import Schema
 from dimfree.data.tables import package_of
@@ -133,7 +134,6 @@ class Keys:
         return int(self.persons.max(initial=-1)) + 1
 
     def chosen(self, rows: NDArray[np.bool_]) -> "Keys":
-        """Those of some rows, numbered anew."""
         persons = self.persons[rows]
         return Keys(_by_sorting(persons, persons >= 0)[0], self.column)
 
@@ -214,8 +214,14 @@ def _of_entries(entries: list[Any], what: str, on_missing: str) -> Coded:
     return Coded(np.array(numbers, dtype=np.int64), list(forms))
 
 
-def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
-    """X without the column of this name, and the column; `parameter` named it, for the error."""
+def take_column(X: Any, name: object, parameter: str) -> tuple[Any, Any, str | None]:
+    """X without the column of this name, the column and its name; or X, the keys that were passed, and None.
+
+    `parameter` is for the error.
+    """
+    if not isinstance(name, str):
+        _check_same_index(X, name, parameter)
+        return X, name, None
     package = package_of(X)
     if package == "dask":
         raise InvalidParameter(
@@ -224,7 +230,7 @@ def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
         )
     if package == "dimfree" and hasattr(X, "select"):  # read again if the column was not set apart before
         table = X.select(Schema(), (name,))
-        return table, table.key(name)
+        return table, table.key(name), name
     frame = getattr(X, "obs", None) if package == "anndata" else X
     library = LIBRARIES.get(package_of(frame))
     if library is None or not hasattr(frame, library.mark):
@@ -240,10 +246,10 @@ def take_column(X: Any, name: str, parameter: str) -> tuple[Any, Any]:
             )
         at = names.index(name)
         others = [place for place in range(len(names)) if place != at]
-        return X if frame is not X else library.take(X, others), library.column(frame, at)
+        return X if frame is not X else library.take(X, others), library.column(frame, at), name
 
 
-def check_same_index(X: Any, values: object, parameter: str) -> None:
+def _check_same_index(X: Any, values: object, parameter: str) -> None:
     """Require of a Series with a table that has row labels the same ones: a matter of how both were made."""
     labels: Any = getattr(X, {"pandas": "index", "anndata": "obs_names"}.get(package_of(X), ""), None)
     if labels is None or package_of(values) != "pandas" or not hasattr(values, "index"):
@@ -291,23 +297,18 @@ def plain_values(values: Any, what: str) -> NDArray[Any] | list[Any]:
 
 def _check_type(kind: Any, what: str) -> None:
     """Refuse durations and nested values by their type: libraries make such of the whole numbers among them, too."""
-    if _is_refused(kind):
+    kind = getattr(kind, "pyarrow_dtype", kind)
+    package = package_of(kind)
+    if package == "pyarrow":
+        while arrow_types.is_dictionary(kind) or arrow_types.is_run_end_encoded(kind):
+            kind = kind.value_type
+        refused = arrow_types.is_nested(kind) or arrow_types.is_duration(kind) or arrow_types.is_interval(kind)
+    elif package == "polars":
+        refused = kind.is_nested() or str(kind).startswith("Duration")
+    else:
+        refused = (kind.categories.dtype if hasattr(kind, "categories") else kind).kind == "m"
+    if refused:
         raise InvalidParameter(
             f"Keys in {what} have a type of durations, lists or structs; only whole numbers, text and dates are "
             "supported. Declare the type of the column when you make the table. No budget was charged."
         )
-
-
-def _is_refused(kind: Any) -> bool:
-    package = package_of(kind)
-    if package == "polars":
-        return bool(kind.is_nested() or str(kind).startswith("Duration"))
-    if package == "pyarrow":
-        from pyarrow import types
-
-        if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-            return _is_refused(kind.value_type)
-        return bool(types.is_nested(kind) or types.is_duration(kind) or types.is_interval(kind))
-    if hasattr(kind, "pyarrow_dtype"):
-        return _is_refused(kind.pyarrow_dtype)
-    return bool((kind.categories.dtype if hasattr(kind, "categories") else kind).kind == "m")

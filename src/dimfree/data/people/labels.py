@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Integers
-from dimfree.data.people.keys import Coded, Keys, check_same_index, coded, normalize_key, take_column, written_value
+from dimfree.data.people.keys import Coded, Keys, coded, normalize_key, take_column, written_value
 from dimfree.data.people.person_records import person_records
 from dimfree.data.records import Records
 from dimfree.errors import InvalidParameter
@@ -55,21 +55,15 @@ def split_groups(
 
     Without a list of them, all keys that occur. PRIVATE: which they are and how many.
     """
-    table, values, what = X, groups, "column of groups"
-    if isinstance(groups, str):
-        (table, values), what = take_column(X, groups, "groups"), f"column {groups!r}"
-    else:
-        check_same_index(X, groups, "groups")
+    table, values, name = take_column(X, groups, "groups")
+    what = "column of groups" if name is None else f"column {name!r}"
     if keys is not None:
         return table, labelled(values, keys, on_missing, what), keys
     found = coded(values, what, on_missing)
-    keys = tuple(form for form in found.forms if isinstance(form, str | int) and _is_name(form))
+    # whole numbers, and text that a file can hold: half of a pair of surrogates cannot be written as UTF-8
+    names = (form for form in found.forms if isinstance(form, str | int))
+    keys = tuple(name for name in names if str(name).encode("utf-8", "ignore").decode() == str(name))
     return table, _placed(found, {key: place for place, key in enumerate(keys)}), keys
-
-
-def _is_name(form: Key) -> bool:
-    """Whole numbers and text that a file can hold; half of a pair of surrogates cannot be written as UTF-8."""
-    return isinstance(form, int) or form.encode("utf-8", "ignore").decode("utf-8") == form
 
 
 def public_order(key: Key) -> tuple[bool, Key]:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
-from dimfree.data import sparse
-from dimfree.data.people.keys import ONE_KEY_EACH, Keys, check_same_index, open_keys, take_column
+from dimfree.data.extras import sparse
+from dimfree.data.people.keys import ONE_KEY_EACH, Keys, open_keys, take_column
 from dimfree.data.records import Records, require_valid
 from dimfree.errors import InvalidParameter, InvalidRecords
 
@@ -24,11 +24,8 @@ def split_unit(X: Any, unit: object, on_missing: str = "drop") -> tuple[Any, Key
     """X without the column that `unit` names, and the persons of its rows; X itself if `unit` holds the keys."""
     if isinstance(unit, Keys):
         return X, unit
-    if not isinstance(unit, str):
-        check_same_index(X, unit, "unit")
-        return X, open_keys(unit, None, on_missing)
-    rest, column = take_column(X, unit, "unit")
-    return rest, open_keys(column, unit, on_missing)
+    rest, column, name = take_column(X, unit, "unit")
+    return rest, open_keys(column, name, on_missing)
 
 
 def person_records(rows: Records, keys: Keys, most_rows: int | None, on_missing: str) -> Records:
@@ -93,7 +90,6 @@ def _sparse_records(rows: Records, keys: Keys, most_rows: int | None, by_column:
 
 
 def _average(total: Floats, counted: Integers, most_rows: int | None) -> None:
-    """Divide totals by the number of rows, unless a public bound caps it; NaN without rows."""
     if most_rows is None:
         np.divide(total, np.maximum(counted, 1).astype(np.float64), out=total)
     np.copyto(total, np.nan, where=counted <= 0)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
-from dimfree.data import sparse
 from dimfree.data.blocks import SparseRows, Table, densely, minus
+from dimfree.data.extras import sparse
 from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace, parts
 from dimfree.threads import cores, in_order
 
