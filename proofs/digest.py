@@ -23,6 +23,7 @@ INDEX, STORE = "README.md", "digests.json"
 TRUSTED = (  # modules of dimfree, and all below them, whose code is under digest
     "kernel",
     "noise",
+    "shapes.exact_product",
     *(f"accounting.{each}" for each in ("events", "ladder", "discrete", "precision")),
     *(f"accounting.{each}" for each in ("losses", "several_runs", "sharing")),
 )

@@ -8,7 +8,6 @@ import pytest
 
 import dimfree.data.records
 import dimfree.data.source
-import dimfree.kernel.rows.exact_product
 import dimfree.kernel.rows.space
 import dimfree.kernel.statistics.clipped_sum
 import dimfree.kernel.statistics.distances
@@ -16,6 +15,7 @@ import dimfree.kernel.statistics.products
 import dimfree.kernel.statistics.secret_ring
 import dimfree.kernel.statistics.stable
 import dimfree.paper.averaging
+import dimfree.shapes.exact_product
 
 STATISTICS = dimfree.kernel.statistics
 IN_ROWS = ((dimfree.paper.averaging, "_ROWS"), (STATISTICS.distances, "_ROWS"))
@@ -24,7 +24,7 @@ IN_ENTRIES: tuple[tuple[Any, str], ...] = (
     (dimfree.data.source, "SPARSE_BLOCK_ENTRIES"),
     (dimfree.kernel.rows.space, "_BLOCK_ENTRIES"),
     (dimfree.kernel.rows.space, "_TILE_ENTRIES"),
-    (dimfree.kernel.rows.exact_product, "_BLOCK_ENTRIES"),
+    (dimfree.shapes.exact_product, "_BLOCK_ENTRIES"),
     (dimfree.paper.averaging, "_CELLS"),
     (STATISTICS.distances, "_CELLS"),
     (STATISTICS.products, "_CELLS"),

@@ -23,7 +23,15 @@ from dimfree.kernel.pairs import share_sensitivity
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.scores import total_scores
-from dimfree.kernel.statistics.secret_ring import KEY, RING_SENSITIVITY, Ring, pair_scoring, poisson_samples, ring_order
+from dimfree.kernel.statistics.secret_ring import (
+    KEY,
+    RING_SENSITIVITY,
+    pair_scoring,
+    poisson_samples,
+    ring_differences,
+    ring_lengths,
+    ring_order,
+)
 from dimfree.shapes import Isotropic
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
@@ -55,12 +63,12 @@ class Keys(RecordingNoise):
 def ring_of(table, keys=None, sampled=None, dimension=None):
     rows = np.array(table, dtype=np.float64).reshape(len(table), dimension or len(table[0]))
     mask = None if sampled is None else np.array(sampled, dtype=bool)
-    return Ring.of(Space(open_records(rows, on_missing="drop"), Isotropic(1.0)), mask, 0, noise=Keys(keys))
+    return ring_differences(Space(open_records(rows, on_missing="drop"), Isotropic(1.0)), mask, 0, noise=Keys(keys))
 
 
 def released_sum(ring):
     """What the noise is added to."""
-    return tuple(total_scores(ring.space, pair_scoring(np.ones(ring.space.dimension), 1.0), 1.0).tolist())
+    return tuple(total_scores(ring, pair_scoring(np.ones(ring.dimension), 1.0), 1.0).tolist())
 
 
 @cache
@@ -305,8 +313,8 @@ def both_told(table, moves):
     def counts(noise):
         (sampled,) = poisson_samples(len(table), (RATE,), SampleAndKeys(noise))
         space = Space(open_records(np.array(table).reshape(-1, 1)), Isotropic(1.0))
-        ring = Ring.of(space, sampled, 0, noise=SampleAndKeys(noise))
-        return ring.count, int((ring.lengths(np.ones(1)) <= 1).sum())
+        ring = ring_differences(space, sampled, 0, noise=SampleAndKeys(noise))
+        return ring.count, int((ring_lengths(ring, np.ones(1)) <= 1).sum())
 
     sizes = [noisy_number(k, OUTER / 2) for k in range(5)]  # one record moves the size by one
     pairs = [noisy_number(k, OUTER / 2 / moves) for k in range(5)]

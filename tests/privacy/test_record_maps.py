@@ -11,12 +11,12 @@ from dimfree.data.records import as_records
 from dimfree.kernel.rows.bases import LearnedAxes
 from dimfree.kernel.rows.clip import norms
 from dimfree.kernel.rows.cosine import Cosine
-from dimfree.kernel.rows.exact_product import SlicedMatrix
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.friends import to_steps
-from dimfree.kernel.statistics.secret_ring import Ring
+from dimfree.kernel.statistics.secret_ring import ring_lengths
 from dimfree.kernel.statistics.unit_vectors import Lookout
 from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank
+from dimfree.shapes.exact_product import SlicedMatrix
 
 WIDTH = 130
 SIZES = (1, 2, 3, 63, 64, 65)  # batches, about the blocks of a matrix product
@@ -30,7 +30,7 @@ MAPS = {
     "product": SlicedMatrix(TURN).product,
     "grid": lambda rows: to_steps(rows, 0.01),
     "norms": lambda rows: norms(rows, 30.0),
-    "lengths on the ring": lambda rows: Ring(Space(as_records(rows), Isotropic(1.0))).lengths(SPREAD),
+    "lengths on the ring": lambda rows: ring_lengths(Space(as_records(rows), Isotropic(1.0)), SPREAD),
     "directions": Lookout(SPREAD, 1 / SPREAD).directions,
     "cosine transform": Cosine(WIDTH).rotated,
     "learned axes": LearnedAxes(TURN[:, :3], SPREAD, np.sqrt(SPREAD)).rotated,

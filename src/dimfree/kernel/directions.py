@@ -18,7 +18,6 @@ from dimfree.kernel.statistics.unit_vectors import (
     OUTER_SENSITIVITY,
     STEPS,
     UNIT,
-    Sighting,
     whole_length,
 )
 from dimfree.progress import during
@@ -29,7 +28,7 @@ class Directions(Sealed):
 
     __slots__ = ("_seen", "_session")
 
-    def __init__(self, session: Session, read: Callable[[], Sighting]) -> None:
+    def __init__(self, session: Session, read: Callable[[], Integers]) -> None:
         self._session, self._seen = session, cache(read)  # after the first charge
 
     def unevenness(self, mu: float) -> Released[float]:
@@ -38,16 +37,16 @@ class Directions(Sealed):
         Nothing is negative, so that the length is shortest without the record, and an exchange moves it no more.
         """
         purpose = "unevenness of the coordinates"
-        return self._session._release_number(lambda: whole_length(self._seen().squares), BALL, EVEN / BALL, mu, purpose)
+        return self._session._release_number(lambda: whole_length(self._seen()[:-2]), BALL, EVEN / BALL, mu, purpose)
 
     def weight(self, mu: float) -> Released[float]:
         """Release Σ k, the normalizer; it moves by at most 1."""
         purpose = "weight of the coordinates"
-        return self._session._release_number(lambda: self._seen().weight, STEPS, 1 / STEPS, mu, purpose)
+        return self._session._release_number(lambda: int(self._seen()[-2]), STEPS, 1 / STEPS, mu, purpose)
 
     def spread(self, mu: float) -> Released[float]:
         """Release Σ |T u|₁/√D: small if directions have few large coordinates in T. It moves by at most 1."""
-        return self._session._release_number(lambda: self._seen().spread, STEPS, 1 / STEPS, mu, "spread in the basis")
+        return self._session._release_number(lambda: int(self._seen()[-1]), STEPS, 1 / STEPS, mu, "spread in the basis")
 
 
 class OuterProducts(Sealed):

@@ -35,22 +35,12 @@ class GroupCosts:
     A record takes part in the search for the names, in the run over all groups, and in the run of its own group; the
     number of groups costs nothing (G1).
 
-    Attributes
-    ----------
-    budget : Budget
-        Of all groups together.
-    search : Budget or None
-        Of the search for the names; None if they are listed.
-    overall : Costs or None
-        Of the run over all groups, before anything is drawn; None without one.
-    group : Costs
-        Of the run of each group, before anything is drawn.
     """
 
-    budget: Budget
-    search: Budget | None
-    overall: Costs | None
-    group: Costs
+    budget: Budget  # of all groups together
+    search: Budget | None  # of the search for the names; None if they are listed
+    overall: Costs | None  # of the run over all groups, before anything is drawn; None without one
+    group: Costs  # of the run of each group, before anything is drawn
 
     @property
     def runs(self) -> tuple[Costs, ...]:
@@ -78,7 +68,8 @@ class PrivateGroups(Sealed):
     @property
     def names(self) -> tuple[Key, ...]:
         """The names of the groups: listed, or released."""
-        self._needs_names()
+        if not self._searched:
+            raise KernelError("The names have not been released.")
         return self._names
 
     def search(self) -> Costs:
@@ -114,17 +105,14 @@ class PrivateGroups(Sealed):
         return self._table(place, self._records.chosen(self._labels == place), self._costs.group, shape, by_entry)
 
     def _table(self, which: int | None, records: Records, costs: Costs, shape: Shape, by_entry: bool) -> PrivateTable:
-        self._needs_names()
+        if not self._searched:
+            raise KernelError("The names have not been released.")
         if which in self._given:
             raise KernelError("The table of a group is handed out once.")
         self._given.add(which)
         return PrivateTable.holding(
             records, shape, None, costs.budget, costs.neighbours, self._noise, by_entry=by_entry, expected=costs
         )
-
-    def _needs_names(self) -> None:
-        if not self._searched:
-            raise KernelError("The names have not been released.")
 
 
 def publishing(branch: Unlisted, relation: Neighbours) -> tuple[Gaussian, int, int]:

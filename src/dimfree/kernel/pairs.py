@@ -15,26 +15,16 @@ import numpy as np
 from dimfree._types import Floats
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import SEARCH_STEPS
-from dimfree.kernel.parameters import (
-    RADII,
-    KernelError,
-    checked_scoring,
-    checked_share,
-    positive,
-    precision,
-    rising,
-    scales,
-    thousandths,
-    whole,
-    within,
-)
+from dimfree.kernel import parameters as public
+from dimfree.kernel.parameters import KernelError
 from dimfree.kernel.rows.clip import BALL
+from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import NoisyCounts, Released, Sealed, Session
 from dimfree.kernel.statistics import stable
 from dimfree.kernel.statistics.distances import PairDistances
 from dimfree.kernel.statistics.friends import RADIUS
 from dimfree.kernel.statistics.scores import Scoring, lengths_of, total_scores
-from dimfree.kernel.statistics.secret_ring import RING_SENSITIVITY, Ring
+from dimfree.kernel.statistics.secret_ring import RING_SENSITIVITY, ring_lengths
 
 
 def share_sensitivity(share: Fraction, relation: Neighbours) -> float:
@@ -62,7 +52,7 @@ class Pairs(Sealed):
 
     def friends(self, share: Fraction, answers: int, mu: float) -> NoisyCounts:
         """Return noisy answers: the average number of friends at a radius, less a share of all records (M5')."""
-        part, _ = checked_share(share), self._open_pairs()
+        part, _ = public.share(share), self._open_pairs()
 
         def exact(radius: float) -> int:
             pairs = self._open_pairs()  # the test overwrites their rows
@@ -70,7 +60,7 @@ class Pairs(Sealed):
             return excess(Fraction(pairs.friend_pairs(radius), n) if n else 1, n, part)
 
         moves = share_sensitivity(part, self._session.relation)
-        return NoisyCounts(self._session, lambda: exact, answers, moves, mu, "friend radius", RADII)
+        return NoisyCounts(self._session, lambda: exact, answers, moves, mu, "friend radius", public.RADII)
 
     def core_mean(
         self, radius: float, full_share: Fraction, tolerated: int, floor: int | None, mu: float
@@ -80,25 +70,15 @@ class Pairs(Sealed):
         The test and its mean are one query: the sensitivity follows from `floor` + 3, the least size of the larger of
         two stable neighbors under add/remove (P5'), or from the public size (P5). Neither is an argument of its own.
 
-        Parameters
-        ----------
-        radius : float
-            Records at most so far apart are friends.
-        full_share : Fraction
-            b: the share of friends from which a record has full weight.
-        tolerated : int
-            B: the largest value of the stability statistic.
-        floor : int or None
-            n₀, chosen by public and released numbers; None under replace-one.
-        mu : float
-            The precision of the mean.
+        Records at most `radius` apart are friends; `full_share` is b, `tolerated` is B, `floor` is n₀, chosen by public
+        and released numbers (None under replace-one), and `mu` the precision of the mean.
         """
-        session, pairs = self._session, self._open_pairs()
-        relation, public = session.relation, session.relation is Neighbours.REPLACE_ONE
-        if public != (floor is None):
+        session, pairs, relation = self._session, self._open_pairs(), self._session.relation
+        if (relation is Neighbours.REPLACE_ONE) != (floor is None):
             raise KernelError("A floor is given under add-remove, and only there.")
-        radius, mu, full_share = within("radius", radius, *RADII), precision(mu), thousandths("full_share", full_share)
-        tolerated, floor = whole("tolerated", tolerated), None if floor is None else whole("floor", floor)
+        radius, mu = public.within("radius", radius, *public.RADII), public.precision(mu)
+        full_share, tolerated = public.thousandths("full_share", full_share), public.whole("tolerated", tolerated)
+        floor = None if floor is None else public.whole("floor", floor)
         least = int(session._exact(pairs.count)) if floor is None else floor + 3
         if not stable.admissible(least, full_share, tolerated, relation):
             raise KernelError("No sensitivity is proved for this core.")
@@ -106,16 +86,16 @@ class Pairs(Sealed):
         event, bits = stable.mean_event(moves, mu, pairs.rows.shape[1], radius / RADIUS, "mean")
         session._check_after_test(event)
         self._pairs = None  # its rows are overwritten below
-        counts, integers = pairs.friend_counts(radius), pairs.in_steps(radius)
+        n, counts, values = pairs.count, pairs.friend_counts(radius), pairs.in_steps(radius)
         statistic = stable.stability(counts, full_share, tolerated, relation)  # P4, P13
         if floor is not None:
-            statistic = stable.capped_by_count(statistic, integers.count, floor)  # P5'
+            statistic = stable.capped_by_count(statistic, n, floor)  # P5'
         if not session._test(statistic):  # P6
             return None
         charged = session._charge(event)
-        weights = stable.weights(counts, stable.start_share(integers.count, relation), full_share)
+        weights = stable.weights(counts, stable.start_share(n, relation), full_share)
         # invalid records and those off the grid come last and add nothing, whatever their weight
-        exact = stable.rounded_mean(integers.values, weights[: len(integers.values)], bits)
+        exact = stable.rounded_mean(values, weights[: len(values)], bits)
         noisy = exact + charged.draw(len(exact))  # Python integers: the float below sees only this sum
         return Released(noisy.astype(np.float64) * event.step, event)
 
@@ -130,19 +110,19 @@ class RingPairs(Sealed):
 
     __slots__ = ("_ring", "_session")
 
-    def __init__(self, session: Session, ring: Ring) -> None:
+    def __init__(self, session: Session, ring: Space) -> None:
         self._session, self._ring = session, ring
 
     @property
     def dimension(self) -> int:
-        return self._ring.space.dimension
+        return self._ring.dimension
 
     def lengths(self, scale: Floats, share: Fraction, answers: int, mu: float) -> NoisyCounts:
         """Return noisy answers: #{pairs no longer than a radius} - share·#{pairs} (P15)."""
-        units, part = scales("scale", scale, self.dimension, scalar=False), checked_share(share)
+        units, part = public.scales("scale", scale, self.dimension, scalar=False), public.share(share)
 
         def read() -> Callable[[float], int]:
-            lengths = np.sort(self._ring.lengths(units))
+            lengths = np.sort(ring_lengths(self._ring, units))
             return lambda at: excess(int(np.searchsorted(lengths, at, side="right")), len(lengths), part)
 
         moves = share_sensitivity(part, self._session.relation)
@@ -153,12 +133,12 @@ class RingPairs(Sealed):
 
         `grid` decides what is computed ahead, and between which units answers are given.
         """
-        units, part, ring = rising("grid", grid), checked_share(share), self._ring
-        scoring = checked_scoring(scoring, self.dimension)
+        units, part, ring = public.rising("grid", grid), public.share(share), self._ring
+        scoring = public.scoring(scoring, self.dimension)
 
         def read() -> Callable[[float], int]:
-            lengths = lengths_of(ring.space, scoring, units)
-            lengths.look(lengths.likely_unit(units, 1 - float(part)))
+            lengths = lengths_of(ring, scoring)
+            lengths.clipped(lengths.likely_unit(units, 1 - float(part)))
             return lambda unit: excess(ring.count - lengths.clipped(unit), ring.count, part)
 
         moves, domain = share_sensitivity(part, self._session.relation), (float(units[0]), float(units[-1]))
@@ -166,7 +146,7 @@ class RingPairs(Sealed):
 
     def scores(self, scoring: Scoring, unit: float, mu: float) -> Released[Floats]:
         """Release Σ over the pairs of clipped scores: two pairs go and one comes, so √5, or 2√2 (P15)."""
-        unit, scoring = positive("unit", unit), checked_scoring(scoring, self.dimension)
+        unit, scoring = public.positive("unit", unit), public.scoring(scoring, self.dimension)
         moves, step = BALL * RING_SENSITIVITY[self._session.relation] * (1 + 1e-15), scoring.norm / BALL
-        statistic = partial(total_scores, self._ring.space, scoring, unit)
+        statistic = partial(total_scores, self._ring, scoring, unit)
         return self._session._release(statistic, self.dimension, moves, step, mu, "variances on the ring")

@@ -1,8 +1,7 @@
 """What a program may pass: public numbers, and instances of a closed set of classes whose code sees records.
 
-Each is read once, into the kernel's own memory, before anything is charged. No sensitivity is proved for other numbers.
-An array of another length would give every record a parameter of its own; an error that only some records cause would
-reveal them.
+Each is read once, into the kernel's own memory, before a charge. No sensitivity is proved for other numbers; an array
+of another length would give every record its own parameter; an error that only some records cause would reveal them.
 """
 
 import math
@@ -91,7 +90,7 @@ def whole(name: str, value: object, *, least: int | None = None) -> int:
     return found
 
 
-def checked_share(value: object) -> Fraction:
+def share(value: object) -> Fraction:
     """Return a share in (0, 1), exactly."""
     found = value if type(value) is Fraction else Fraction(finite("share", value))
     if not 0 < float(found) < 1:
@@ -160,24 +159,23 @@ def places(name: str, values: object, width: int) -> NDArray[np.intp]:
 # ---- classes: each instance is made anew from numbers that the proofs cover
 
 
-def checked_ball(value: Ball, width: int) -> Ball:
+def ball(value: Ball, width: int) -> Ball:
     _of_class(value, Ball)
     block = None if value.block is None else places("block", value.block, width)
     cap = positive("cap", value.cap, infinite=True)
     return Ball(*_centered(value, width), positive("radius", value.radius), block, cap)
 
 
-def checked_scoring(value: Scoring, width: int) -> Scoring:
+def scoring(value: Scoring, width: int) -> Scoring:
     _of_class(value, Scoring)
     return Scoring(*_centered(value, width), positive("norm", value.norm))
 
 
-def checked_lookout(value: Lookout, width: int) -> Lookout:
+def lookout(value: Lookout, width: int) -> Lookout:
     return Lookout(*_centered(_of_class(value, Lookout), width))
 
 
-def checked_cells(value: Cells, width: int) -> Magnitudes | Offsets:
-    """Return cells for so many columns."""
+def cells(value: Cells, width: int) -> Magnitudes | Offsets:
     _of_class(value, Magnitudes, Offsets)
     return Offsets(*_centered(value, width)) if isinstance(value, Offsets) else Magnitudes()
 
@@ -186,8 +184,8 @@ def _centered(value: Ball | Scoring | Lookout | Offsets, width: int) -> tuple[Fl
     return vector("center", value.centre, width), scales("scale", value.scale, width)
 
 
-def checked_shape(value: Shape, width: int, *, apart: bool) -> Shape:
-    """Return a shape for so many coordinates; `apart`: only one that does not mix them."""
+def shape(value: Shape, width: int, *, apart: bool) -> Shape:
+    """`apart`: only a shape that does not mix coordinates."""
     _of_class(value, *(SHAPES[:2] if apart else SHAPES))
     if value.dimension not in (None, width):
         raise KernelError("The shape must have as many coordinates as the records.")
@@ -201,7 +199,7 @@ def check_classes(shape: Shape, basis: Basis | None) -> None:
         _of_class(basis, *BASES, Given)
 
 
-def checked_basis(value: Basis | None, width: int) -> Basis | None:
+def basis(value: Basis | None, width: int) -> Basis | None:
     """Return a basis of so many coordinates; no attribute that a program sets on its own instance is in the copy."""
     if value is None:
         return None
@@ -214,7 +212,7 @@ def checked_basis(value: Basis | None, width: int) -> Basis | None:
     return Cosine(width) if isinstance(found, Cosine) else found
 
 
-def checked_branches(branches: Calibration) -> Calibration:
+def branches(branches: Calibration) -> Calibration:
     """Return the same branches, made anew: a profile that another class states would not be that of its releases."""
     _of_class(branches, Calibration)
     if type(branches.tested) is not tuple or type(branches.ringed) is not tuple:

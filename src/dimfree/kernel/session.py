@@ -150,10 +150,8 @@ class Session(Sealed):
         return Released(self._noisy_count(charged), charged.event)
 
     def costs(self) -> Costs:
-        """Return what is charged: all branches that the count could have chosen, and what was drawn on the one taken.
-
-        Under replace-one a public number chooses the branch, so that only the branch taken is charged.
-        """
+        """Return what is charged: all branches that a released count could have chosen, and what was drawn on the one
+        taken. Under replace-one a public number chooses, so that only the branch taken is charged."""
         branches = self._branches.menu
         if self.relation is Neighbours.REPLACE_ONE:
             branches = () if self._branch is None else (self._branch,)
@@ -164,11 +162,11 @@ class Session(Sealed):
     # ---- for the kernel's own modules
 
     def _charge(self, event: Gaussian) -> ChargedNoise:
-        """Charge an event before a record is read, or raise KernelError (the privacy filter, P17).
-
-        A program chooses which releases come, after looking at earlier ones.
-        """
-        limit, spent = self._limit()
+        """Charge an event before a record is read, or raise KernelError (the privacy filter, P17)."""
+        if self._branch is None or self._phase not in (Phase.SEARCHING, Phase.SPENDING):
+            raise KernelError(f"Nothing can be asked: {self._phase.value}.")
+        searching = self._phase is Phase.SEARCHING
+        limit, spent = (self._branch.search_mu, self._searches) if searching else (self._branch.mu, self._after)
         self._check_fits(event, limit, spent)
         spent.append(event)
         return ChargedNoise(event, self._noise)
@@ -180,14 +178,6 @@ class Session(Sealed):
         if not compose(each.mu for each in (*spent, event)) <= limit * _ROUNDING:
             raise KernelError("This release exceeds what is left of the branch.")
         check_noise((*self._before, *self._searches, *self._after, event), self.budget)
-
-    def _limit(self) -> tuple[float, list[Gaussian]]:
-        """The precision that the phase allows, and the events that it holds so far."""
-        if self._branch is not None and self._phase is Phase.SEARCHING:
-            return self._branch.search_mu, self._searches
-        if self._branch is not None and self._phase is Phase.SPENDING:
-            return self._branch.mu, self._after
-        raise KernelError(f"Nothing can be asked: {self._phase.value}.")
 
     def _release(
         self,
@@ -242,10 +232,9 @@ class Session(Sealed):
 
 
 class NoisyCounts(Sealed):
-    """Noisy answers of one count at points of the program's choice: a given number, charged together (M5', P17).
+    """Noisy answers of one count, at points of the program's choice: a given number, charged together (M5', P17).
 
-    At every point one record moves the exact count by at most `moves`, so that the vector of all answers moves by
-    `moves` times the root of their number. Which point comes next may depend on earlier answers.
+    At every point one record moves the exact count by at most `moves`: all answers by that times their number's root.
     """
 
     __slots__ = ("_charged", "_domain", "_exact", "_session")

@@ -9,7 +9,8 @@ from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import Costs, ideal_delta
 from dimfree.accounting.precision import compose
 from dimfree.data.records import Records, require_valid
-from dimfree.kernel.parameters import KernelError, check_classes, checked_branches
+from dimfree.kernel import parameters as public
+from dimfree.kernel.parameters import KernelError
 from dimfree.kernel.rows.bases import Basis
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import Sealed, Session, check_noise
@@ -18,11 +19,7 @@ from dimfree.shapes import Shape
 
 
 class PrivateTable(Sealed):
-    """A table of records under one budget.
-
-    Public are its width, the shape and the basis that records are rescaled with, and under replace-one the number of
-    records.
-    """
+    """A table of records under one budget. Public are its width, shape and basis; under replace-one its length."""
 
     __slots__ = ("_budget", "_charge", "_costs", "_expected", "_looked", "_noise", "_opened", "_relation", "_space")
 
@@ -52,7 +49,7 @@ class PrivateTable(Sealed):
 
         `by_entry`: an entry that is not finite is missing alone, rather than its row invalid.
         """
-        check_classes(shape, basis)
+        public.check_classes(shape, basis)
         return cls(Space(records, shape, basis, by_entry), budget, relation, noise, expected=expected)
 
     @property
@@ -65,7 +62,6 @@ class PrivateTable(Sealed):
 
     @property
     def dimension(self) -> int:
-        """The number of coordinates."""
         return self._space.dimension
 
     @property
@@ -92,12 +88,11 @@ class PrivateTable(Sealed):
 
     @property
     def columns(self) -> int:
-        """The number of columns of the records."""
         return self._space.records.dimension
 
     @property
     def costs(self) -> Costs | None:
-        """What opening the table was charged: the count and all branches; None before it is opened."""
+        """What opening the table was charged; None before it is opened."""
         return self._costs
 
     def require_valid(self, on_missing: str) -> None:
@@ -120,7 +115,7 @@ class PrivateTable(Sealed):
         """Accept branches that fit the budget, charge them, and release the count (P5', P9, P18); once."""
         if self._opened:
             raise KernelError("A private table is opened once.")
-        branches = checked_branches(branches)
+        branches = public.branches(branches)
         check_fits(branches, self.budget, self.relation)
         costs = Costs(self.budget, self.relation, branches.before, branches.menu)
         if self._expected not in (None, costs):
@@ -136,11 +131,8 @@ class PrivateTable(Sealed):
 
 
 def check_fits(branches: Calibration, budget: Budget, relation: Neighbours) -> None:
-    """Refuse branches that exceed the budget (P9).
-
-    Under add/remove the released count chooses among them, so that all count together. Under replace-one the public
-    number of records chooses, so that each counts alone.
-    """
+    """Refuse branches that exceed the budget (P9): together under add/remove, where the released count chooses among
+    them; each alone under replace-one, where the public number of records chooses."""
     if (branches.count_stddev is None) != (relation is Neighbours.REPLACE_ONE):
         raise KernelError("The count is released under add-remove, and only there.")
     check_noise(branches.before, budget)

@@ -1,8 +1,7 @@
 """Views of the records and the queries that may be asked of them, each with its sensitivity at its line.
 
-A view is some of the records in some public coordinates. Parameters of a query are public or released numbers, in
-instances of the kernel's own classes: a program passes no code. A query is charged to its session before a record is
-read.
+Parameters of a query are public or released numbers, in instances of the kernel's own classes: a program passes no
+code. A query is charged to its session before a record is read.
 """
 
 import math
@@ -18,24 +17,10 @@ from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import CHANGED_RECORDS, Neighbours
 from dimfree.accounting.events import COUNT_STEPS, SEARCH_STEPS
 from dimfree.data.blocks import Mask
+from dimfree.kernel import parameters as public
 from dimfree.kernel.directions import Directions, OuterProducts
 from dimfree.kernel.pairs import Pairs, RingPairs
-from dimfree.kernel.parameters import (
-    NORMS,
-    KernelError,
-    checked_ball,
-    checked_basis,
-    checked_cells,
-    checked_lookout,
-    checked_scoring,
-    checked_shape,
-    finite,
-    places,
-    positive,
-    rising,
-    whole,
-    within,
-)
+from dimfree.kernel.parameters import KernelError
 from dimfree.kernel.rows.bases import Basis
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
@@ -51,12 +36,11 @@ from dimfree.kernel.statistics.clipped_sum import (
 )
 from dimfree.kernel.statistics.distances import pair_distances
 from dimfree.kernel.statistics.scores import SCORE_SENSITIVITY, Scoring, lengths_of, total_scores
-from dimfree.kernel.statistics.secret_ring import Ring, fixed_samples, poisson_samples
+from dimfree.kernel.statistics.secret_ring import fixed_samples, poisson_samples, ring_differences
 from dimfree.kernel.statistics.soft_histogram import STEP, Cells, soft_histograms
 from dimfree.kernel.statistics.unit_vectors import Lookout, outer_sum, sighted
 from dimfree.shapes import Diagonal, Shape
 
-Which = NDArray[np.intp]
 _ROUNDING = 1 + 1e-15  # of a root and a product
 
 
@@ -87,17 +71,17 @@ class View(Sealed):
     def relation(self) -> Neighbours:
         return self._session.relation
 
-    # ---- other views: maps of one record at a time, and secret samples
+    # ---- other views: public maps of one record at a time, and secret samples
 
     def rescaled(self, shape: Shape) -> "View":
         """Return the records rescaled by a public shape, each by itself."""
-        shape = checked_shape(shape, self.dimension, apart=self.by_entry)
+        shape = public.shape(shape, self.dimension, apart=self.by_entry)
         return self._with(replace(self._space, shape=shape), self._among)
 
     def rotated(self, basis: Basis | None, width: int) -> "View":
         """Return the records in the coordinates of a public basis (None: their own), unscaled."""
         own = self._space.records.dimension
-        basis = checked_basis(basis, own)
+        basis = public.basis(basis, own)
         if width != (own if basis is None else basis.width) or (self.by_entry and basis is not None):
             raise KernelError("The width must be that of the basis, or of the records; missing entries stay unrotated.")
         space = replace(self._space, basis=basis, shape=Diagonal(np.ones(width)))
@@ -110,18 +94,12 @@ class View(Sealed):
     def nested_samples(self, rates: tuple[float, float], sizes: tuple[int, int], capacity: int) -> "tuple[View, View]":
         """Return a secret sample, and a smaller one within it, by the same coins (P8, P16).
 
-        Parameters
-        ----------
-        rates : (float, float)
-            Of the smaller and the larger sample, under add/remove; 1 for all records.
-        sizes : (int, int)
-            The same in records, under replace-one, where the number of records is public.
-        capacity : int
-            The number of records that memory is taken for.
+        `rates` of the smaller and the larger sample under add/remove, 1 for all records; `sizes`, the same in records,
+        under replace-one; memory for `capacity` records.
         """
-        space, session, capacity = self._whole, self._session, whole("capacity", capacity)
-        small, large = finite("rates", rates[0]), finite("rates", rates[1])
-        sizes = whole("sizes", sizes[0]), whole("sizes", sizes[1])
+        space, session, capacity = self._whole, self._session, public.whole("capacity", capacity)
+        small, large = public.finite("rates", rates[0]), public.finite("rates", rates[1])
+        sizes = public.whole("sizes", sizes[0]), public.whole("sizes", sizes[1])
         if small >= 1:
             return self, self
         if session.relation is Neighbours.REPLACE_ONE:
@@ -135,20 +113,21 @@ class View(Sealed):
 
     def poisson_sample(self, rate: float) -> "View":
         """Return a secret sample with coins of its own; one more record changes it by at most itself (P16)."""
-        space, rate = self._whole, finite("rate", rate)
+        space, rate = self._whole, public.finite("rate", rate)
         if rate >= 1:
             return self
         (chosen,) = poisson_samples(space.count, (rate,), self._session._noise)
         return self._with(space, chosen)
 
     def pairs(self, capacity: int) -> Pairs:
-        """Return all distances among these records, for searches and the stability test; memory for `capacity`."""
-        return Pairs(self._session, pair_distances(self._space, self._among, whole("capacity", capacity)))
+        """Return all distances among these records; memory for `capacity` of them."""
+        return Pairs(self._session, pair_distances(self._space, self._among, public.whole("capacity", capacity)))
 
     def ring(self, capacity: int) -> RingPairs:
         """Return the differences of neighbors on a secret ring of these records (P15, P16)."""
-        size = whole("capacity", capacity)
-        return RingPairs(self._session, Ring.of(self._space, self._among, size, noise=self._session._noise))
+        size = public.whole("capacity", capacity)
+        differences = ring_differences(self._space, self._among, size, noise=self._session._noise)
+        return RingPairs(self._session, differences)
 
     # ---- queries
 
@@ -163,21 +142,21 @@ class View(Sealed):
 
     def clipped_sum(self, ball: Ball, mu: float, purpose: str) -> Released[Floats]:
         """Release Σ clip((x - c)/s), every term of norm at most the radius: it moves by one radius, or two (P8)."""
-        ball = checked_ball(ball, self.dimension)
+        ball = public.ball(ball, self.dimension)
         moves, step, size = BALL * self._changed, ball.radius / BALL, ball.width(self.dimension)
         return self._session._release(partial(clipped_sum, self._whole, ball), size, moves, step, mu, purpose)
 
     def shell_sum(self, ball: Ball, inner: float, mu: float) -> Released[Floats]:
         """Release Σ clip_R - clip_ρ, what clipping at a smaller radius ρ cuts off: it moves by R - ρ, or twice (P8)."""
-        ball, part = checked_ball(ball, self.dimension), finite("inner", inner) / ball.radius
-        steps = int(within("inner", part, 2.0**-10, 1 - 2.0**-10) * BALL)
+        ball, part = public.ball(ball, self.dimension), public.finite("inner", inner) / ball.radius
+        steps = int(public.within("inner", part, 2.0**-10, 1 - 2.0**-10) * BALL)
         moves, step, size = (BALL - steps) * self._changed, ball.radius / BALL, ball.width(self.dimension)
         statistic = partial(clipped_sum, self._whole, ball, steps)
         return self._session._release(statistic, size, moves, step, mu, "shell of the ball")
 
     def scores(self, scoring: Scoring, unit: float, mu: float) -> Released[Floats]:
         """Release Σ of clipped non-negative scores: it moves by their norm, or √2 of it (P10)."""
-        scoring, unit = checked_scoring(scoring, self.dimension), positive("unit", unit)
+        scoring, unit = public.scoring(scoring, self.dimension), public.positive("unit", unit)
         moves, step = BALL * SCORE_SENSITIVITY[self.relation] * _ROUNDING, scoring.norm / BALL
         statistic = partial(total_scores, self._whole, scoring, unit)
         return self._session._release(statistic, self.dimension, moves, step, mu, "variances")
@@ -189,24 +168,24 @@ class View(Sealed):
 
         `share`, `count` and `grid` decide what is computed ahead, and `grid` between which units answers are given.
         """
-        units, clipped, space = rising("grid", grid), (1 - finite("share", share)) * finite("count", count), self._whole
-        scoring = checked_scoring(scoring, self.dimension)
+        units, space, scoring = public.rising("grid", grid), self._whole, public.scoring(scoring, self.dimension)
+        clipped = (1 - public.finite("share", share)) * public.finite("count", count)
 
         def read() -> Callable[[float], int]:
-            lengths = lengths_of(space, scoring, units)
-            lengths.look(lengths.likely_unit(units, clipped / max(space.count, 1)))
+            lengths = lengths_of(space, scoring)
+            lengths.clipped(lengths.likely_unit(units, clipped / max(space.count, 1)))
             return lambda unit: -lengths.clipped(unit) * SEARCH_STEPS
 
         domain = float(units[0]), float(units[-1])
         return NoisyCounts(self._session, read, answers, 1.0, mu, "unit of the scores", domain)
 
-    def histograms(self, cells: Cells, which: Which, mu: float, purpose: str) -> Released[Floats]:
+    def histograms(self, cells: Cells, which: NDArray[np.intp], mu: float, purpose: str) -> Released[Floats]:
         """Release soft histograms of k columns: an entry is a vector of norm at most 1, so √k, or √(2k) (P19).
 
         Of the raw entries: a shape that the view rescales by does not matter.
         """
-        space, which = self._whole, places("which", which, self.dimension)
-        cells = checked_cells(cells, len(which))
+        space, which = self._whole, public.places("which", which, self.dimension)
+        cells = public.cells(cells, len(which))
         moves, size = STEP * math.sqrt(len(which) * self._changed) * _ROUNDING, len(which) * cells.cells
 
         def statistic() -> Integers:
@@ -217,13 +196,13 @@ class View(Sealed):
 
     def lengths(self, ball: Ball, edges: Floats, mu: float) -> Released[Floats]:
         """Release the histogram of lengths |(x - c)/s|: a record is in one cell, so 1, or √2 (P20)."""
-        ball, edges = checked_ball(ball, self.dimension), rising("edges", edges)
+        ball, edges = public.ball(ball, self.dimension), public.rising("edges", edges)
         moves, statistic = math.sqrt(self._changed) * _ROUNDING, partial(length_counts, self._whole, ball, edges)
         return self._session._release(statistic, len(edges) + 1, moves, 1.0, mu, "lengths of the records")
 
     def votes(self, ball: Ball, levels: Floats, mu: float) -> Released[Floats]:
         """Release which column, side and level the largest entry of a record is in: one cell, so 1, or √2 (P23)."""
-        ball, levels = replace(checked_ball(ball, self.dimension), block=None), rising("levels", levels)
+        ball, levels = replace(public.ball(ball, self.dimension), block=None), public.rising("levels", levels)
         moves, shape = math.sqrt(self._changed) * _ROUNDING, (self.dimension, 2, len(levels))
         statistic = partial(votes, self._whole, ball, levels)
         found = self._session._release(statistic, math.prod(shape), moves, 1.0, mu, "far entries of the columns")
@@ -231,7 +210,7 @@ class View(Sealed):
 
     def within(self, ball: Ball, edges: Floats, answers: int, mu: float) -> NoisyCounts:
         """Return noisy answers: the number of records no longer than an edge, which moves by one (P20)."""
-        ball, edges, space = checked_ball(ball, self.dimension), rising("edges", edges), self._whole
+        ball, edges, space = public.ball(ball, self.dimension), public.rising("edges", edges), self._whole
 
         def read() -> Callable[[float], int]:
             below = np.cumsum(length_counts(space, ball, edges))
@@ -250,7 +229,7 @@ class View(Sealed):
 
     def missing_by_column(self, norm: float, mu: float) -> Released[Floats]:
         """Release how many records miss an entry, in each column: vectors of ones, clipped to a norm (P22)."""
-        norm = within("norm", norm, *NORMS)
+        norm = public.within("norm", norm, *public.NORMS)
         moves = BALL * SCORE_SENSITIVITY[self.relation] * _ROUNDING
         statistic = partial(self._whole.summed, partial(clipped_missing, norm), self.dimension)
         purpose = "missing entries of the columns"
@@ -258,13 +237,13 @@ class View(Sealed):
 
     def directions(self, lookout: Lookout, basis: Basis | None, *, spread_alone: bool = False) -> Directions:
         """Return sums over the directions of the records from a public center (P11)."""
-        lookout, basis = checked_lookout(lookout, self.dimension), checked_basis(basis, self.dimension)
+        lookout, basis = public.lookout(lookout, self.dimension), public.basis(basis, self.dimension)
         read = partial(sighted, self._space, lookout, basis, self._among, spread_alone=bool(spread_alone))
         return Directions(self._session, read)
 
     def outer_products(self, lookout: Lookout) -> OuterProducts:
         """Return the sum of the outer products of the directions (P11, P12)."""
-        read = partial(outer_sum, self._space, checked_lookout(lookout, self.dimension), self._among)
+        read = partial(outer_sum, self._space, public.lookout(lookout, self.dimension), self._among)
         return OuterProducts(self._session, read, self.dimension)
 
     # ---- private

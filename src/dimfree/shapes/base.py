@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from dimfree import _validate
 from dimfree._types import Floats
 from dimfree.data.blocks import float_squares
-from dimfree.kernel.rows.exact_product import saturate
+from dimfree.shapes.exact_product import saturate
 
 Rescaling: TypeAlias = Callable[[Floats], Floats]  # of finite rows, each by itself
 

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from dimfree import _validate
 from dimfree._types import Floats
-from dimfree.kernel.rows.exact_product import SlicedMatrix, saturate
 from dimfree.shapes.base import Rescaling, Shape
+from dimfree.shapes.exact_product import SlicedMatrix, saturate
 
 
 def _fourth_root(values: Floats) -> Floats:

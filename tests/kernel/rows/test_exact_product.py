@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from threadpoolctl import threadpool_limits
 
-from dimfree.kernel.rows import exact_product
-from dimfree.kernel.rows.exact_product import LARGEST, SlicedMatrix, slice_plan
+from dimfree.shapes import exact_product
+from dimfree.shapes.exact_product import LARGEST, SlicedMatrix, slice_plan
 
 ACCURACY = 2.0**-45
 FLOOR = Fraction(2) ** -900  # smaller rows and columns are cut as if they reached it

@@ -18,7 +18,13 @@ from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics import secret_ring as ring_module
 from dimfree.kernel.statistics.scores import lengths_of, total_scores
-from dimfree.kernel.statistics.secret_ring import Ring, half_differences, pair_scoring, ring_order
+from dimfree.kernel.statistics.secret_ring import (
+    half_differences,
+    pair_scoring,
+    ring_differences,
+    ring_lengths,
+    ring_order,
+)
 from dimfree.noise import SeededNoise
 from dimfree.shapes import Diagonal, Isotropic
 
@@ -40,17 +46,17 @@ def table(rng):
 
 def ring_of(source, shape, sampled=None):
     records = source if isinstance(source, Records) else open_records(source, on_missing="drop")
-    return Ring.of(Space(records, shape), sampled, 0, noise=SeededNoise(7))
+    return ring_differences(Space(records, shape), sampled, 0, noise=SeededNoise(7))
 
 
 def numbers(ring):
     """All that the mechanisms see of a ring: differences, lengths, sums of scores, how many are clipped."""
     scoring = pair_scoring(SCALE, 2.0)
-    differences = np.concatenate([densely(block) for block in ring.space.valid_blocks()] or [np.zeros(0)])
+    differences = np.concatenate([densely(block) for block in ring.valid_blocks()] or [np.zeros(0)])
     differences = differences + 0.0  # minus zero is zero: a sparse table does not store it
-    sums = np.array([total_scores(ring.space, scoring, unit) for unit in (1e-2, 1.0, 1e20)])
-    clipped = [lengths_of(ring.space, scoring, UNITS).clipped(unit) for unit in UNITS]
-    return ring.count, differences.tobytes(), ring.lengths(SCALE).tobytes(), sums.tobytes(), clipped
+    sums = np.array([total_scores(ring, scoring, unit) for unit in (1e-2, 1.0, 1e20)])
+    clipped = [lengths_of(ring, scoring, UNITS).clipped(unit) for unit in UNITS]
+    return ring.count, differences.tobytes(), ring_lengths(ring, SCALE).tobytes(), sums.tobytes(), clipped
 
 
 # storage
@@ -97,7 +103,7 @@ def test_single_precision_is_read_before_it_is_halved_and_subtracted():
     """In single precision 1 - 2^-30 would be 1."""
     rows = np.array([[1.0], [2.0**-30]], dtype=np.float32)
     for stored in (rows, sparse.csr_array(rows)):
-        difference = densely(next(ring_of(stored, Isotropic(1.0)).space.valid_blocks()))
+        difference = densely(next(ring_of(stored, Isotropic(1.0)).valid_blocks()))
         assert np.abs(difference).max() == (1 - 2.0**-30) / 2
 
 
@@ -144,16 +150,16 @@ WIDTH = 40
 def of_each_pair(rows, kind):
     """Length and score of every pair, in the order of the rows."""
     records = half_differences(kind(rows.copy()), np.arange(len(rows)))
-    ring = Ring(Space(records, Isotropic(1.0)))
+    ring = Space(records, Isotropic(1.0))
     scale = np.geomspace(1e-2, 1e2, WIDTH)
-    return ring.lengths(scale), [_score(records, place, scale) for place in range(len(rows))]
+    return ring_lengths(ring, scale), [_score(records, place, scale) for place in range(len(rows))]
 
 
 def _score(records, place, scale):
     """Of one pair, as a table of its own gives it; the sum over all pairs is compared with these."""
     alone = np.arange(records.count) == place
-    ring = Ring(Space(records.chosen(alone), Isotropic(1.0)))
-    return total_scores(ring.space, pair_scoring(scale, 1.0), 1.0)
+    ring = Space(records.chosen(alone), Isotropic(1.0))
+    return total_scores(ring, pair_scoring(scale, 1.0), 1.0)
 
 
 def as_sparse(rows):
@@ -179,11 +185,11 @@ def test_quotients_beyond_the_floats_are_held_and_touch_no_other_pair():
     """Far records over a small scale: an infinite quotient would become a length of any size."""
     rows, scale = np.ones((6, 4)), np.full(4, 1e-6)
     rows[1] += 1e-6
-    before = Ring(Space(half_differences(rows.copy(), np.arange(6)), Isotropic(1.0))).lengths(scale)
+    before = ring_lengths(Space(half_differences(rows.copy(), np.arange(6)), Isotropic(1.0)), scale)
     rows[4] = 1e308, -1e308, 0.0, 1.0
     for kind in (np.asarray, as_sparse):
-        ring = Ring(Space(half_differences(kind(rows.copy()), np.arange(6)), Isotropic(1.0)))
-        found = ring.lengths(scale)
+        ring = Space(half_differences(kind(rows.copy()), np.arange(6)), Isotropic(1.0))
+        found = ring_lengths(ring, scale)
         assert (found[[3, 4]] > 1e307).all()
         assert found[[0, 1, 2, 5]].tobytes() == before[[0, 1, 2, 5]].tobytes()
 
@@ -192,9 +198,9 @@ def test_the_sum_is_that_of_the_pairs(rng):
     rows = rng.normal(size=(9, WIDTH)) * 10.0 ** rng.integers(-3, 3, size=(9, 1))
     rows[2], rows[5] = 1.7e308, -1.7e308
     _, scores = of_each_pair(rows, np.asarray)
-    ring = Ring(Space(half_differences(rows.copy(), np.arange(9)), Isotropic(1.0)))
+    ring = Space(half_differences(rows.copy(), np.arange(9)), Isotropic(1.0))
     scoring = pair_scoring(np.geomspace(1e-2, 1e2, WIDTH), 1.0)
-    assert (total_scores(ring.space, scoring, 1.0) == sum(scores)).all()
+    assert (total_scores(ring, scoring, 1.0) == sum(scores)).all()
     assert max((score**2).sum() for score in scores) <= BALL**2
 
 
@@ -210,7 +216,7 @@ def test_a_length_is_a_distance_at_both_ends_of_the_floats():
     """Distances that no float holds are infinite; those that a float holds are right."""
     for size in (1e-290, 1e-200, 1.0, 1e200, 8e307):
         rows = np.array([[0.0, 0.0, 0.0, 0.0], [size / 2] * 4])
-        found = Ring(Space(half_differences(rows, np.arange(2)), Isotropic(1.0))).lengths(np.ones(4))
+        found = ring_lengths(Space(half_differences(rows, np.arange(2)), Isotropic(1.0)), np.ones(4))
         assert found == pytest.approx([size, size], rel=1e-5)
 
 
@@ -220,12 +226,12 @@ def test_a_length_is_a_distance_at_both_ends_of_the_floats():
 def test_lengths_are_distances_of_neighbors_on_a_closed_circle(rng):
     table, order = rng.normal(size=(50, 5)) * [1.0, 1e-3, 1e6, 30.0, 1.0], ring_order(50, SeededNoise(7))
     apart = np.linalg.norm(table[order] - np.roll(table[order], -1, axis=0), axis=1)
-    assert ring_of(table, Isotropic(1.0)).lengths(np.ones(5)) == pytest.approx(apart, rel=1e-5)
+    assert ring_lengths(ring_of(table, Isotropic(1.0)), np.ones(5)) == pytest.approx(apart, rel=1e-5)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_a_lone_record_is_its_own_neighbor_and_no_record_has_none(count):
-    lengths = ring_of(np.ones((count, 5)), Isotropic(1.0)).lengths(np.ones(5))
+    lengths = ring_lengths(ring_of(np.ones((count, 5)), Isotropic(1.0)), np.ones(5))
     assert lengths.tolist() == [0.0] * count
 
 
@@ -233,7 +239,7 @@ def test_a_lone_record_is_its_own_neighbor_and_no_record_has_none(count):
 def test_no_record_causes_an_error_where_the_caller_has_asked_for_errors(kind):
     table = np.array([[5e-324] * 4, [1.7e308] * 4, [-1.7e308] * 4, [-0.0] * 4, [np.inf] * 4])
     with np.errstate(all="raise"):
-        lengths = ring_of(kind(table), Isotropic(1.0)).lengths(np.ones(4))
+        lengths = ring_lengths(ring_of(kind(table), Isotropic(1.0)), np.ones(4))
     assert len(lengths) == 4  # infinite, perhaps, but no record is left out
     assert not np.isnan(lengths).any()
 
@@ -241,7 +247,7 @@ def test_no_record_causes_an_error_where_the_caller_has_asked_for_errors(kind):
 def test_a_sparse_table_is_never_made_dense(rng):
     table = sparse.random_array((1000, 20_000), density=2e-4, format="csr", rng=rng)
     tracemalloc.start()
-    ring_of(table, Isotropic(1.0)).lengths(np.ones(20_000))
+    ring_lengths(ring_of(table, Isotropic(1.0)), np.ones(20_000))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1000 * 20_000  # bytes: an eighth of the dense table
@@ -250,9 +256,9 @@ def test_a_sparse_table_is_never_made_dense(rng):
 def test_lengths_that_are_asked_for_again_are_the_same(table):
     """They are kept for one scale: another scale, or an array that was changed in place, is not taken for it."""
     ring, scale = ring_of(table, Isotropic(1.0)), np.array([1.0, 2.0, 4.0, 0.5, 1.0])
-    first = ring.lengths(scale)
+    first = ring_lengths(ring, scale)
     kept = first.copy()
     first[:] = -1  # the caller's own
-    assert (ring.lengths(scale) == kept).all()
+    assert (ring_lengths(ring, scale) == kept).all()
     scale *= 2
-    assert (ring.lengths(scale) == kept / 2).all()
+    assert (ring_lengths(ring, scale) == kept / 2).all()

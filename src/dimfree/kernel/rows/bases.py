@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.kernel.rows.exact_product import SlicedMatrix
+from dimfree.shapes.exact_product import SlicedMatrix
 
 KEPT_BYTES = 2**31  # of rotated rows: as many as the space keeps between two passes
 _CELLS = 2**20  # entries of a block of rotated unit vectors
+_EQUAL = 1e-9  # numbers that differ by less than this share count as equal
 
 
 class Basis(ABC):
@@ -94,13 +95,13 @@ class Given(Basis):
         return {name: value for name, value in vars(self).items() if name != "_sliced"}
 
 
-_EQUAL = 1e-9  # numbers that differ by less than this share count as equal
-
-
 class LearnedAxes(Basis):
-    """z = weights ∘ (Qᵀ y, the rest of H y), y = x/scale: O(d·r) a record.
+    """Axes learned from released directions: z = weights ∘ (Qᵀ y, the rest of H y), y = x/scale: O(d·r) a record.
 
-    Not orthonormal: the weights say how much a coordinate counts in the original space, on average.
+    Notation: Q = the given directions, (d, r), orthonormal; H = I - V·K·Vᵀ with V = Q + E·U, E the first r unit
+    vectors, U·P = the top of Q (polar), K = (I + P)⁻¹: a reflection that takes Q to -E·U (Schreiber and Parlett). So
+    all but the first r coordinates of H·y are those along a complement of Q. The weights are how much a coordinate
+    counts in the original space, on average; T is not orthonormal.
     """
 
     name = "learned"
@@ -110,7 +111,8 @@ class LearnedAxes(Basis):
         self.dimension = self.width = len(scale)
         self._count = directions.shape[1]
         self._scale, self._weights = scale, weights
-        turn, polar = _polar(directions[: self._count])
+        left, values, right = np.linalg.svd(directions[: self._count])
+        turn, polar = left @ right, (right.T * values) @ right  # U, P
         self._directions, self._turn = directions, turn
         self._mirror = directions.copy()
         self._mirror[: self._count] += turn
@@ -148,9 +150,3 @@ class LearnedAxes(Basis):
         """Whether lengths are kept: every scale and every weight is the same number."""
         both = np.concatenate([self._scale, self._weights])
         return bool(np.ptp(both) <= _EQUAL * both.max())
-
-
-def _polar(top: Floats) -> tuple[Floats, Floats]:
-    """(U, P) with top = U·P, U orthogonal and P positive semidefinite."""
-    left, values, right = np.linalg.svd(top)
-    return left @ right, (right.T * values) @ right

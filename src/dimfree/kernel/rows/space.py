@@ -18,8 +18,8 @@ from dimfree.data.gpu.device import Place
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.records import Records, are_finite, with_gaps
 from dimfree.kernel.rows.bases import KEPT_BYTES, Basis
-from dimfree.kernel.rows.exact_product import LARGEST, saturate
 from dimfree.shapes import Diagonal, Isotropic, Rescaling, Shape
+from dimfree.shapes.exact_product import LARGEST, saturate
 from dimfree.threads import cores, in_order
 
 _BLOCK_ENTRIES = 2**21  # handed to a thread at a time: threads wait for each other at every handing over
@@ -52,8 +52,8 @@ class Space:
 
     @cached_property
     def units(self) -> Floats | None:
-        """What each coordinate is divided by, if the shape leaves coordinates apart: rescaling may then be left to the
-        map of entries that follows. None: the rows handed to `summed` and `listed` are rescaled."""
+        """What each coordinate is divided by, if the shape leaves coordinates apart: `summed` and `listed` hand out raw
+        rows, and leave that to the map of entries that follows. None: they hand out rescaled rows."""
         apart = self.basis is None and isinstance(self.shape, Diagonal | Isotropic)
         return self.shape.restore(np.ones(self.records.dimension)) if apart else None
 
@@ -71,8 +71,12 @@ class Space:
         return self._worked(partial(_list_over, of_rows), among, _joined)
 
     def blocks(self) -> Iterator[tuple[Rows, Mask]]:
-        """Consecutive blocks of rescaled rows, each with the mask of its valid rows."""
-        return self._at_hand() if self._keeps() else self._passing()
+        """Consecutive blocks of rescaled rows, each with the mask of its valid rows; kept if they fit memory."""
+        if not self._keeps():
+            return self._passing()
+        if not self._kept:
+            self._kept.extend(self._passing())
+        return iter(self._kept)
 
     def as_it_is(self, sampled: Mask | None) -> tuple[Floats, Integers] | None:
         """A table in memory with nothing to rescale, and which of its rows are valid and sampled; None: another one."""
@@ -92,7 +96,7 @@ class Space:
         if sampled is not None and self._is_large() and not self._stays_sparse():
             yield from replace(self, records=self.records.chosen(sampled))._passing()  # others are not read
             return
-        for (rows, valid), part in _with_parts(self.blocks(), sampled):
+        for rows, part, valid in _with_parts(self.blocks(), sampled):
             yield rows, valid if part is None else valid & part
 
     def _worked(
@@ -104,10 +108,10 @@ class Space:
         """The work done on every block, in their order, by all cores or wherever the records lie, and merged."""
         threads = cores() if self._bytes() >= _THREADED_BYTES else 1
         if self._keeps():
-            blocks = _with_parts(self._at_hand(), among)
-            return merge(in_order(lambda block: _on_block(work, None, False, *block[0], block[1]), blocks, threads))
+            blocks = _with_parts(self.blocks(), among)
+            return merge(in_order(lambda block: _on_block(work, None, False, False, *block), blocks, threads))
         rescaling = None if self.units is not None else self._rescaling()
-        on_block = partial(_on_raw_block, work, rescaling, self.records.known_valid, self.by_entry)
+        on_block = partial(_on_block, work, rescaling, self.records.known_valid, self.by_entry)
         records = self.records if self.units is not None else self.records.on(None)
         return merge(records.mapped(on_block, self._block_rows(), among, threads, merge))
 
@@ -122,12 +126,6 @@ class Space:
             finite = rows.are_finite()
             kept = rows if finite.all() else rows[finite]
             yield kept if (self.units == 1).all() else kept.over(self.units, LARGEST)
-
-    def _at_hand(self) -> Iterator[tuple[Rows, Mask]]:
-        """The rescaled blocks of a table that fits memory: rescaled once."""
-        if not self._kept:
-            self._kept.extend(self._passing())
-        yield from self._kept
 
     def _passing(self) -> Iterator[tuple[Rows, Mask]]:
         """An invalid row is zero, or, where coordinates are apart and rows dense, whatever it was."""
@@ -153,7 +151,7 @@ class Space:
         return rescaled
 
     def _rescaling(self) -> Rescaling:
-        """Of finite dense rows; knows nothing of the records."""
+        """A public map of finite dense rows."""
         if self.basis is None:
             return self.shape.rescaling()
         return partial(_rotated_first, self.basis, self.shape.rescaling())
@@ -186,28 +184,18 @@ def _rotated_first(basis: Basis, rescaling: Rescaling, rows: Floats) -> Floats:
     return rescaling(np.nan_to_num(basis.rotated(rows), copy=False, nan=0.0, posinf=LARGEST, neginf=-LARGEST))
 
 
-def _on_raw_block(
+def _on_block(
     work: Callable[[Iterator[Piece], int], Result],
     rescaling: Rescaling | None,
     known_valid: bool,
     by_entry: bool,
     rows: Rows,
     among: Mask | None,
+    valid: Mask | None = None,
 ) -> Result:
-    """The work on a block as it was read: unless all rows are known to be valid, it is not known yet which are."""
-    return _on_block(
-        work, rescaling, by_entry, rows, np.ones(len(rows), dtype=np.bool_) if known_valid else None, among
-    )
-
-
-def _on_block(
-    work: Callable[[Iterator[Piece], int], Result],
-    rescaling: Rescaling | None,
-    by_entry: bool,
-    rows: Rows,
-    valid: Mask | None,
-    among: Mask | None,
-) -> Result:
+    """The work on a block; of one as it was read it is not known which rows are valid, unless all are."""
+    if known_valid:
+        valid = np.ones(len(rows), dtype=np.bool_)
     pieces = _pieces(rows, valid, among, rescaling, by_entry=by_entry)
     return work(pieces, len(rows) if among is None else int(among.sum()))
 
@@ -251,11 +239,8 @@ def _list_over(of_rows: Callable[[Rows], Floats], pieces: Iterator[Piece], count
 def _pieces(
     rows: Rows, valid: Mask | None, among: Mask | None, rescaling: Rescaling | None, *, by_entry: bool = False
 ) -> Iterator[Piece]:
-    """The valid rows, few at a time; sparse ones all at once, as their entries are few, and those on a device. The
-    next piece may take the memory of a dense one.
-
-    `by_entry`: all rows, of coordinates that are apart; missing entries are NaN.
-    """
+    """The valid rows, few at a time; sparse ones, and those on a device, all at once. The next piece may take the
+    memory of a dense one. `by_entry`: all rows, of coordinates that are apart; missing entries are NaN."""
     if among is not None:
         rows, valid = rows if among.all() else rows[among], None if valid is None else valid[among]
     at_once = rescaling is None and isinstance(rows, SparseRows | DeviceRows)
@@ -270,27 +255,22 @@ def _pieces(
             continue
         finite = are_finite(tile) if valid is None else valid[place]
         if finite.any():
-            kept = tile if finite.all() else _chosen(tile, finite, space)
+            kept = tile
+            if not finite.all() and space is not None and isinstance(tile, np.ndarray):
+                places = np.flatnonzero(finite)
+                kept = tile.take(places, axis=0, out=space[: len(places)], mode="clip")  # "raise" would make a copy
+            elif not finite.all():
+                kept = tile[finite]
             yield (kept if rescaling is None else rescaling(densely(kept))), place, finite
-
-
-def _chosen(rows: Rows, which: Mask, space: Floats | None) -> Rows:
-    """Some of the rows; dense ones are copied into the given space."""
-    if space is None or not isinstance(rows, np.ndarray):
-        return rows[which]
-    places = np.flatnonzero(which)
-    return rows.take(places, axis=0, out=space[: len(places)], mode="clip")  # "raise" would make a copy
 
 
 def _tile_rows(width: int) -> int:
     return max(_FEWEST, _TILE_ENTRIES // width)
 
 
-def _with_parts(
-    blocks: Iterator[tuple[Rows, Mask]], among: Mask | None
-) -> Iterator[tuple[tuple[Rows, Mask], Mask | None]]:
+def _with_parts(blocks: Iterator[tuple[Rows, Mask]], among: Mask | None) -> Iterator[tuple[Rows, Mask | None, Mask]]:
     """Each block with its part of a mask of all rows."""
     start = 0
     for rows, valid in blocks:
-        yield (rows, valid), None if among is None else among[start : start + len(rows)]
+        yield rows, None if among is None else among[start : start + len(rows)], valid
         start += len(rows)

@@ -25,37 +25,12 @@ from dimfree.kernel.rows.space import Space
 from dimfree.progress import during
 
 Block = NDArray[np.intp] | None  # which coordinates; None: all
-_LONG = 2**16  # columns of a row that NumPy repeats without loss
 _CELLS = 2**19
 
 
-class PerColumn:
-    """A public number for each column, or one for all of them, to be combined with entries wherever they are.
-
-    For a table of rows that are not very long it is a table, too, laid out once for all tiles of a pass: NumPy takes
-    longer to repeat a row.
-    """
-
-    def __init__(self, numbers: Floats | float) -> None:
-        self._numbers = np.asarray(numbers)
-        self._laid = self._numbers[None]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._numbers.dtype
-
-    def beside(self, values: Any, columns: Columns) -> Any:
-        """For entries of these columns."""
-        if self._numbers.ndim == 0:
-            return self._numbers[()]
-        if np.ndim(values) < 2 or not isinstance(values, np.ndarray):
-            return beside(values, self._numbers[columns])
-        if len(self._numbers) >= _LONG:
-            return self._numbers
-        laid = self._laid
-        if len(laid) < len(values):
-            laid = self._laid = np.tile(self._numbers, (len(values), 1))  # by two threads at once: twice the same
-        return laid[: len(values)]
+def for_columns(numbers: Floats, values: Any, columns: Columns) -> Any:
+    """Public numbers of these columns, or one for all of them, to be combined with values wherever they are."""
+    return beside(values, numbers[columns]) if np.ndim(numbers) else numbers
 
 
 @dataclass(frozen=True)
@@ -74,15 +49,15 @@ class Centred:
             return replace(self)
         return replace(self, centre=self.centre * units, scale=self.scale * units)
 
-    def per_column(self, name: str, at: float, make: Callable[[], Floats | float]) -> PerColumn:
+    def kept(self, name: str, at: float, make: Callable[[], Floats]) -> Floats:
         """Public numbers that `make` computes for this step or unit; kept until another one is asked for."""
         found = self._kept.get(name)
         if found is None or found[0] != at:
-            found = self._kept[name] = (at, PerColumn(make()))
+            found = self._kept[name] = (at, make()[()])
         return found[1]
 
     @cached_property
-    def _kept(self) -> dict[str, tuple[float, PerColumn]]:
+    def _kept(self) -> dict[str, tuple[float, Floats]]:
         return {}
 
 
@@ -112,17 +87,17 @@ class Ball(Centred):
         `columns` are positions within `block`.
         """
         with np.errstate(all="ignore"):  # a warning could reveal records
-            offsets = values - self.per_column("centre", 1.0, partial(self._seen, self.centre)).beside(values, columns)
-            offsets *= self.per_column("step", step, partial(self._per_step, step)).beside(values, columns)
+            offsets = values - for_columns(self._in_block(self.centre), values, columns)
+            offsets *= for_columns(self.kept("step", step, partial(self._per_step, step)), values, columns)
             if self.cap < math.inf:  # a map of one entry, before the norm is taken: no sensitivity changes (P8, P20)
                 far = np.float64(self.cap) / step
                 namespace(offsets).clip(offsets, -far, far, out=offsets)
             return offsets
 
     def _per_step(self, step: float) -> Floats:
-        return 1 / (self._seen(np.asarray(self.scale, dtype=np.float64)) * step)
+        return 1 / (self._in_block(np.asarray(self.scale, dtype=np.float64)) * step)
 
-    def _seen(self, coordinates: Floats) -> Floats:
+    def _in_block(self, coordinates: Floats) -> Floats:
         return coordinates if self.block is None or not coordinates.ndim else coordinates[self.block]
 
 

@@ -24,7 +24,6 @@ from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.friends import (
     RADIUS,
-    IntegerRecords,
     are_on_grid,
     by_products,
     overwritten,
@@ -34,7 +33,6 @@ from dimfree.kernel.statistics.friends import (
 from dimfree.kernel.statistics.products import (
     SMALL,
     DenseOffsets,
-    DeviceOffsets,
     Offsets,
     about,
     as_slice,
@@ -105,7 +103,9 @@ class PairDistances:
 
     def friend_pairs(self, radius: float) -> int:
         """Σ_j c_j at this radius: ordered pairs of friends, every record its own."""
-        return self.count + 2 * sum(self._on_tiles(lambda tile: sum(map(_count, self._friends_in(radius, tile)))))
+        return self.count + 2 * sum(
+            self._on_tiles(lambda tile: sum(int(each.sum()) for each in self._friends_in(radius, tile)))
+        )
 
     def friend_counts(self, radius: float) -> Integers:
         """c_j at this radius: of the records on its grid, in their order, then of all others."""
@@ -118,18 +118,13 @@ class PairDistances:
         there = are_on_grid(self.peaks, radius / RADIUS)
         return np.concatenate([counts[there], np.ones(self.count - int(there.sum()), dtype=np.int64)])
 
-    def in_steps(self, radius: float) -> IntegerRecords:
-        """The records on the grid of this radius, in its steps. Overwrites dense rows: nothing can be asked after it.
-
-        In place, so that there is no second table.
-        """
+    def in_steps(self, radius: float) -> IntegerRows:
+        """The records on the grid of this radius, in its steps. Overwrites dense rows: nothing is asked after it."""
         step = radius / RADIUS
         there = are_on_grid(self.peaks, step)
         if isinstance(self.rows, np.ndarray):
-            kept: IntegerRows = overwritten(self.rows, there, step)
-        else:
-            kept = rows_to_steps(self.rows if there.all() else self.rows[there], step)
-        return IntegerRecords(kept, self.count - len(kept))
+            return overwritten(self.rows, there, step)
+        return rows_to_steps(self.rows if there.all() else self.rows[there], step)
 
     @property
     def _threads(self) -> int:
@@ -139,18 +134,13 @@ class PairDistances:
     def _on_tiles(self, work: Callable[[Tile], Result]) -> list[Result]:
         return list(in_order(work, list(enumerate(self.tiles)), self._threads))
 
-    def _fill(self, offsets: Offsets | DeviceOffsets, tile: Tile) -> None:
+    def _fill(self, offsets: Offsets, tile: Tile) -> None:
         """Squared distances by float sums in 64 bits."""
         view, rows, columns = self._view(tile)
         self.errors[tile[0]] = _float64_error(self.rows.shape[1])
-        if isinstance(offsets, DeviceOffsets):
-            view[:] = offsets.squared_distances(self.squares, rows, columns)
-        else:
-            view[:] = offsets.products(np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop))
-            view *= -2
-            view += self.squares[rows, None]
-            view += self.squares[columns]
-        self.extremes[tile[0]] = float(view.min()), float(view.max())
+        view[:] = offsets.products(np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop))
+        view *= -2
+        self._add_squares(tile)
 
     def _fill_in_32_bits(self, offsets: DenseOffsets) -> None:
         """By products in 32 bits of a few coordinates at a time, added up in 64 bits: half the work.
@@ -177,13 +167,17 @@ class PairDistances:
             view += products[:, columns.start - first.start : columns.stop - first.start]
 
     def _finish(self, exponents: NDArray[np.int32], tile: Tile) -> None:
-        """|x|² + |y|² - 2⟨x, y⟩."""
         view, rows, columns = self._view(tile)
         view *= np.ldexp(1.0, exponents[rows, None])
         view *= np.ldexp(-2.0, exponents[columns])
-        view += self.squares[rows, None]
-        view += self.squares[columns]
-        self.extremes[tile[0]] = view.min(), view.max()
+        self._add_squares(tile)
+
+    def _add_squares(self, tile: Tile) -> None:
+        """|x|² + |y|² to -2⟨x, y⟩."""
+        view, rows, columns = self._view(tile)
+        view += beside(view, self.squares[rows, None])
+        view += beside(view, self.squares[columns])
+        self.extremes[tile[0]] = float(view.min()), float(view.max())
 
     def _view(self, tile: Tile) -> tuple[Any, slice, slice]:
         place, (rows, columns) = tile
@@ -204,7 +198,7 @@ class PairDistances:
         fine = _float64_error(self.rows.shape[1])
         if self.errors[tile[0]] > fine and _are_crowd(doubtful):
             fewer = self._screened(radius, tile, fine)[1]
-            if 2 * _count(fewer) < _count(doubtful):  # it is the error of 32 bits that leaves them in doubt
+            if 2 * int(fewer.sum()) < int(doubtful.sum()):  # it is the error of 32 bits that leaves them in doubt
                 self._fill(about(self.rows, np.arange(len(self.rows)), self.centre), tile)
                 sure, doubtful = self._screened(radius, tile, self.errors[tile[0]])
         return sure, self._decided(_here(doubtful), *tile[1], radius / RADIUS)
@@ -236,10 +230,8 @@ class PairDistances:
         return both & _later(self.squared.shape[-1])[: len(both), : len(both)] if rows == columns else both
 
     def _margins(self, part: slice, low: float, high: float, error: float) -> tuple[Floats, Floats]:
-        """What each row takes off low², below which pairs are sure, and adds to high², beyond which they are apart.
-
-        For the error of the squared distance, and for that of quotients by the step but for their rint.
-        """
+        """What each row takes off low², below which pairs are sure, and adds to high², beyond which they are apart: for
+        the error of the squared distance, and for that of quotients by the step but for their rint."""
         doubt = error * self.squares[part]
         blur = math.sqrt(self.rows.shape[1]) * 2.0**-52 * _SPARE * self.peaks[part]
         return doubt + 2 * low * blur, doubt + 2 * high * blur + 2 * blur**2
@@ -272,10 +264,7 @@ class PairDistances:
 
 @during("distances in the core's sample")
 def pair_distances(space: Space, sampled: Mask | None = None, capacity: int = 0) -> PairDistances:
-    """Return the distances among the (sampled) valid records; invalid ones are counted.
-
-    There is memory for `capacity` records, if these are more.
-    """
+    """The distances among the (sampled) valid records; invalid ones are counted. Memory for `capacity` records."""
     size = space.count if sampled is None else int(sampled.sum())
     rows = gathered(space.chosen_blocks(sampled), (max(size, capacity), space.dimension), np.float64, cores())
     return PairDistances.of(rows, size - len(rows), capacity)
@@ -298,16 +287,12 @@ def _later(size: int) -> Mask:
     return np.triu(np.ones((size, size), dtype=np.bool_), k=1)
 
 
-def _count(marked: Mask | Tensor) -> int:
-    return int(np.count_nonzero(marked)) if isinstance(marked, np.ndarray) else int(marked.sum())
-
-
 def _here(found: NDArray[Any] | Tensor) -> NDArray[Any]:
     return found if isinstance(found, np.ndarray) else here(found)
 
 
 def _are_crowd(marked: Mask | Tensor) -> bool:
-    return _CROWD * _count(marked) > math.prod(marked.shape)
+    return _CROWD * int(marked.sum()) > math.prod(marked.shape)
 
 
 def _zeros(rows: Rows, shape: tuple[int, ...]) -> Floats | Tensor:

@@ -7,8 +7,6 @@ have products whose every partial sum is an integer below 2^53, exact in any ord
 Proof: proofs/statistics/friends.md.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,18 +17,9 @@ from dimfree.threads import cores, in_order
 
 RADIUS = 2**20  # the friend radius, in steps
 EDGE = 2.0**61  # in steps: a record with a coordinate there or beyond is off the grid; differences fit 64 bits
-
-
-@dataclass(frozen=True, repr=False)
-class IntegerRecords:
-    """Private: the valid records on the grid, in its steps, and how many others there are (invalid or off the grid)."""
-
-    values: IntegerRows
-    invalid: int
-
-    @property
-    def count(self) -> int:
-        return len(self.values) + self.invalid
+NEAR = 2**25  # norm about the center, in steps, below which float64 products are exact: 4·NEAR² <= 2^53
+_CELLS = 2**16  # entries of rows that are rounded to steps at a time
+_TILE = 2**18  # the same for a whole table, by threads
 
 
 def are_on_grid(largest: Floats, step: float) -> Mask:
@@ -52,11 +41,6 @@ def to_steps(rows: NDArray[np.float64], step: float) -> NDArray[np.int64]:
         np.clip(np.rint(steps, out=steps), -EDGE, EDGE, out=steps)
     steps[np.isnan(steps)] = 0.0
     return steps.astype(np.int64)
-
-
-NEAR = 2**25  # norm about the center, in steps, below which float64 products are exact: 4·NEAR² <= 2^53
-_CELLS = 2**16  # entries of rows that are rounded to steps at a time
-_TILE = 2**18  # the same for a whole table, by threads
 
 
 def overwritten(rows: Floats, kept: Mask, step: float) -> Integers:
@@ -84,10 +68,7 @@ def partners_are_friends(left: Rows, right: Rows, step: float) -> Mask:
 
 
 def by_products(table: Floats, about: Floats, rows: slice, columns: slice, step: float) -> tuple[Mask, Mask]:
-    """Of the pairs of a tile: which have two records near the centre, and which of those are friends.
-
-    By the exact products of `friends` about the centre in whole steps; where not both are near it says nothing.
-    """
+    """Of the pairs of a tile: which have two records near the center, and which of those are friends, by products."""
     centre = _in_steps(about, step)
     products = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
     left_squares, right_squares = np.zeros(products.shape[0]), np.zeros(products.shape[1])

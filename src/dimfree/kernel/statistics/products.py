@@ -33,8 +33,8 @@ class Offsets(Protocol):
     def squares(self) -> Floats:
         """Squared norms."""
 
-    def products(self, rows: Integers, columns: Integers) -> Floats:
-        """Inner products of the records of `rows` with those of `columns`."""
+    def products(self, rows: Integers, columns: Integers) -> Any:
+        """Inner products of the records of `rows` with those of `columns`, where the records are."""
 
 
 def about(records: Table, which: Integers, centre: Table) -> Offsets:
@@ -199,11 +199,6 @@ class DeviceOffsets:
         found = [self.tensor[part].square().sum(1) for part in parts(rows)]
         return here(torch.cat([*found, torch.zeros(0, dtype=torch.float64, device=self.tensor.device)]))
 
-    def products(self, rows: Integers, columns: Integers) -> Floats:
+    def products(self, rows: Integers, columns: Integers) -> Tensor:
         left, right = (DeviceRows(self.tensor)[which].tensor for which in (rows, columns))
-        return here(left @ right.T)
-
-    def squared_distances(self, squares: Floats, rows: slice, columns: slice) -> Tensor:
-        """Of every pair of two rows, by float sums."""
-        lengths = beside(self.tensor, squares)
-        return lengths[rows, None] + lengths[columns] - (self.tensor[rows] @ self.tensor[columns].T).mul_(2)
+        return left @ right.T

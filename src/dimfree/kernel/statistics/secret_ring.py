@@ -9,7 +9,6 @@ Differences of neighbors need no center. Proof: proofs/statistics/secret_ring.md
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -20,16 +19,21 @@ from dimfree.accounting.budget import Neighbours
 from dimfree.data.blocks import Mask, Rows, SparseRows, densely, gathered, minus, peaks
 from dimfree.data.records import Records
 from dimfree.kernel.rows.clip import exact_squares, squares
-from dimfree.kernel.rows.exact_product import LARGEST, saturate
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.scores import Scoring
 from dimfree.noise import Noise
 from dimfree.progress import during
 from dimfree.shapes import Isotropic
+from dimfree.shapes.exact_product import LARGEST, saturate
 from dimfree.threads import cores, in_order
 
-_COIN = 2**32
-_KEY = 2**62
+RING_SENSITIVITY = {Neighbours.ADD_REMOVE: math.sqrt(5), Neighbours.REPLACE_ONE: 2 * math.sqrt(2)}  # of scores (P15)
+KEY = 2**61  # keys of the ring are below it
+_COIN, _KEY = 2**32, 2**62  # the coins and keys of samples are below them
+_CELLS = 2**20  # entries of a working block
+_TILE = 2**18  # the same where whole rows are worked on
+_BITS = 20  # of the largest entry of a difference, where its length is taken
+_SMALLEST_EXPONENT = -900  # a smaller difference is taken as if it reached 2**-900: every factor is a normal number
 
 
 def poisson_samples(count: int, rates: Sequence[float], noise: Noise) -> list[NDArray[np.bool_]]:
@@ -46,14 +50,6 @@ def fixed_samples(count: int, sizes: Sequence[int], noise: Noise) -> list[NDArra
     return [place < size for size in sizes]
 
 
-RING_SENSITIVITY = {Neighbours.ADD_REMOVE: math.sqrt(5), Neighbours.REPLACE_ONE: 2 * math.sqrt(2)}  # of scores (P15)
-KEY = 2**61  # keys are below it
-_CELLS = 2**20  # entries of a working block
-_TILE = 2**18  # the same where whole rows are worked on
-_BITS = 20  # of the largest entry of a difference, where its length is taken
-_SMALLEST_EXPONENT = -900  # a smaller difference is taken as if it reached 2**-900: every factor is a normal number
-
-
 def pair_scoring(scale: Floats, norm: float) -> Scoring:
     """Scores of φ((x - y)²/(2·R·scale²)), of half the differences; an infinite scale leaves a coordinate out. Public.
 
@@ -68,39 +64,23 @@ def ring_order(count: int, noise: Noise) -> Integers:
     return np.argsort(noise.below(KEY, count), kind="stable")  # P15, P16
 
 
-@dataclass(frozen=True, repr=False)
-class Ring:
-    """Private: half of each record less half of its successor, one row for every valid (sampled) record.
+@during("differences in the core's sample")
+def ring_differences(space: Space, sampled: Mask | None, capacity: int, *, noise: Noise) -> Space:
+    """Half of each valid (sampled) record less half of its successor, a row for each; memory for `capacity`. Private.
 
     Halves, so that the difference of finite records is finite. A lone record is its own successor.
     """
+    size = max(space.count if sampled is None else int(sampled.sum()), capacity)
+    if (untouched := space.as_it_is(sampled)) is not None:
+        return Space(_differences_at_hand(*untouched, size, noise), Isotropic(1.0))
+    rows = gathered(space.chosen_blocks(sampled), (size, space.dimension), np.float64, cores())
+    return Space(half_differences(rows, ring_order(len(rows), noise)), Isotropic(1.0))
 
-    space: Space  # of the differences, in the order of the ring
-    _last: list[tuple[Floats, Floats]] = field(default_factory=list)  # the scale last asked for, and its lengths
 
-    @classmethod
-    @during("differences in the core's sample")
-    def of(cls, space: Space, sampled: Mask | None, capacity: int, *, noise: Noise) -> "Ring":
-        """Of the valid records among the sampled ones; memory is taken for `capacity` records."""
-        size = max(space.count if sampled is None else int(sampled.sum()), capacity)
-        if (untouched := space.as_it_is(sampled)) is not None:
-            return cls(Space(_differences_at_hand(*untouched, size, noise), Isotropic(1.0)))
-        rows = gathered(space.chosen_blocks(sampled), (size, space.dimension), np.float64, cores())
-        return cls(Space(half_differences(rows, ring_order(len(rows), noise)), Isotropic(1.0)))
-
-    @property
-    def count(self) -> int:
-        """m, the number of pairs and of valid records. Private."""
-        return self.space.count
-
-    def lengths(self, scale: Floats) -> Floats:
-        """|(x - y) / scale| of every pair: each a function of its two records alone, bit for bit.
-
-        `scale` is public; an infinite entry leaves a coordinate out.
-        """
-        if not self._last or not np.array_equal(self._last[0][0], scale):
-            self._last[:] = [(scale.copy(), self.space.listed(partial(_lengths, scale / 2)))]
-        return self._last[0][1].copy()
+def ring_lengths(differences: Space, scale: Floats) -> Floats:
+    """|(x - y) / scale| of every pair, a function of its two records alone, bit for bit; an infinite scale leaves a
+    coordinate out."""
+    return differences.listed(partial(_lengths, scale / 2))
 
 
 @np.errstate(all="ignore")  # a warning or error could reveal records
@@ -111,11 +91,10 @@ def half_differences(rows: Rows, order: Integers) -> Records:
         rows.flags.writeable = False
         return Records(rows, None)
     rows = rows[order]
-    halves = (
-        rows.with_values(rows.values / 2)
-        if isinstance(rows, SparseRows)
-        else rows.over(np.full(rows.shape[1], 2.0), LARGEST)
-    )
+    if isinstance(rows, SparseRows):
+        halves: Rows = rows.with_values(rows.values / 2)
+    else:
+        halves = rows.over(np.full(rows.shape[1], 2.0), LARGEST)
     differences = minus(halves, halves[np.roll(np.arange(len(order)), -1)])
     if isinstance(differences, SparseRows):
         return Records(differences.matrix, None)
@@ -124,10 +103,7 @@ def half_differences(rows: Rows, order: Integers) -> Records:
 
 @np.errstate(all="ignore")
 def _differences_at_hand(rows: Floats, which: Integers, size: int, noise: Noise) -> Records:
-    """The same of these rows of a table that is left as it is: each difference goes straight to its place.
-
-    There is space for `size` of them.
-    """
+    """The same of these rows of a table that stays unchanged: each goes straight to its place, in space for `size`."""
     order = which[ring_order(len(which), noise)]
     circle, table = np.append(order, order[:1]), np.empty((size, rows.shape[1]))[: len(order)]
     tile = max(1, _TILE // rows.shape[1])

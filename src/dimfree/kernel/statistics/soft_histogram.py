@@ -8,7 +8,7 @@ histogram. The weights are floored whole numbers, so sums are exact. Proof: proo
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,12 @@ from dimfree._types import Floats, Integers
 from dimfree.data.blocks import ALL, Columns, Rows, SparseRows
 from dimfree.data.gpu.rows import DeviceRows, beside, here, namespace, parts
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.clipped_sum import Centred, PerColumn
+from dimfree.kernel.statistics.clipped_sum import Centred, for_columns
 
 STEP = 2**20  # the norm of one entry's weights, in whole numbers
 _LARGE = 2**19  # cells of all columns: so many are summed over more rows at a time
 _FEW = 2**17  # parts of all columns: so many are counted tile by tile
-_MOST = 2**20  # parts of all columns, up to which they are counted, and weighed after the pass
+_MOST = 2**20  # parts of all columns, up to which entries are counted before they are weighed
 _TILE = 2**18  # entries whose places are found at a time
 _BITS = 6
 PARTS = 2**_BITS  # between two cells: entries are rounded down to these
@@ -30,20 +30,6 @@ _FRACTION_BITS, _BIAS = 52, 1023  # of a float of 64 bits: 2^e·(1 + f/2^52), st
 _INFINITE = 2047 << _FRACTION_BITS  # infinity as a whole number; what is no number is above it
 _TURN = np.pi / 2 * np.arange(PARTS) / PARTS
 _HERE, _NEXT = np.floor(STEP * np.cos(_TURN)), np.floor(STEP * np.sin(_TURN))  # cos² + sin² = 1, rounded down
-
-
-class Cells(Protocol):
-    """A public row of cells, and where on it an entry lies; the same for all columns or with a scale for each."""
-
-    @property
-    def cells(self) -> int: ...
-
-    def places(self, values: Any, columns: Columns) -> Any:
-        """Of 64-bit floats of these columns, in parts of a cell: 0 is the first cell, PARTS·(cells - 1) the last.
-
-        Acts on each entry by itself; the place of a missing one is NaN. Fresh memory.
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -59,6 +45,7 @@ class Magnitudes:
     cells: ClassVar[int] = 51  # up to 2^90 = 1e27
 
     def places(self, values: Any, columns: Columns) -> Any:
+        """Of 64-bit floats, in parts of a cell: 0 is the first cell, PARTS·(cells - 1) the last; NaN if missing."""
         xp = namespace(values)
         levels = values.view(xp.int64) & (2**63 - 1)  # of |x|; a GPU's `abs` keeps the sign of what is no number
         gaps = len(levels) and levels.max() > _INFINITE
@@ -77,64 +64,49 @@ class Magnitudes:
 
 @dataclass(frozen=True)
 class Offsets(Centred):
-    """Cells one `scale` wide about the centre of each column: (x - c)/scale, held at the first and last cell."""
+    """Cells one `scale` wide about the center of each column: (x - c)/scale, within the first and last cell."""
 
     cells: ClassVar[int] = 6
     middle: ClassVar[float] = 2.5
 
     def places(self, values: Any, columns: Columns) -> Any:
-        offsets = values - self.per_column("centre", 1.0, lambda: self.centre).beside(values, columns)
-        offsets *= self.per_column("scale", 1.0, lambda: PARTS / np.asarray(self.scale)).beside(values, columns)
+        offsets = values - for_columns(self.centre, values, columns)
+        offsets *= for_columns(PARTS / np.asarray(self.scale), values, columns)
         offsets += PARTS * self.middle
         return offsets
+
+
+Cells = Magnitudes | Offsets  # a public row of cells; `places` acts on each entry separately, in fresh memory
 
 
 def soft_histograms(space: Space, cells: Cells, which: NDArray[np.intp]) -> Integers:
     """Σ of the weights of all valid records, (columns, cells), in 1/STEP. Private; exact, in any order of blocks."""
     size = len(which) * cells.cells
-    dense = space.records.place is None and not space.records.is_sparse
-    if dense and size * PARTS <= _MOST:  # by public sizes alone: what is laid out depends on no record
-        of_rows = partial(_counts_of, cells, which, _firsts(cells, len(which)))
-        total = _weighed(space.summed(of_rows, size * PARTS, tiles=size * PARTS <= _FEW))
-    else:
-        total = space.summed(partial(_sums_of, cells, which), size, tiles=size < _LARGE)
-    return total.reshape(len(which), cells.cells)
+    tiles = size * PARTS <= _FEW or _MOST < size * PARTS < _LARGE * PARTS
+    return space.summed(partial(_sums_of, cells, which), size, tiles=tiles).reshape(len(which), cells.cells)
 
 
 def _sums_of(cells: Cells, which: NDArray[np.intp], rows: Rows) -> Integers:
-    seen = rows if len(which) == rows.shape[1] else rows[:, which]
+    seen, size = rows if len(which) == rows.shape[1] else rows[:, which], len(which) * cells.cells
     with np.errstate(all="ignore"):  # a warning could reveal records
         if isinstance(seen, SparseRows):
             return _sparse_sums(cells, seen)
         if isinstance(seen, DeviceRows):
             return _device_sums(cells, seen)
-        return _tallied(_where(cells, _firsts(cells, len(which)), seen), len(which) * cells.cells)
+        return _tallied(_where(cells, seen), size)
 
 
-def _counts_of(cells: Cells, which: NDArray[np.intp], firsts: PerColumn, rows: Floats) -> Integers:
-    """How many entries of dense rows lie in each part of each cell of each column."""
-    seen, size = rows if len(which) == rows.shape[1] else rows[:, which], len(which) * cells.cells
-    with np.errstate(all="ignore"):  # a warning could reveal records
-        return np.bincount(_where(cells, firsts, seen), minlength=size * PARTS + 1)[:-1]
-
-
-def _firsts(cells: Cells, width: int) -> PerColumn:
-    """The first part of each column, among those of all: whole numbers, short if the last of twice as many are."""
-    each = cells.cells * PARTS
-    return PerColumn(np.arange(width, dtype=np.int32 if 2 * width * each < 2**31 else np.int64) * each)
-
-
-def _where(cells: Cells, firsts: PerColumn, rows: Floats) -> Integers:
-    """For each entry of dense rows its cell and its part of it, among those of all columns; a missing one is next.
-
-    So what counts them takes the same memory whether an entry is missing or not.
-    """
+def _where(cells: Cells, rows: Floats) -> Integers:
+    """For each entry of dense rows its part of a cell, among those of all columns; for a missing one the next number,
+    so that what counts them takes the same memory."""
     where, size = np.empty(rows.shape, dtype=np.intp), rows.shape[1] * cells.cells
+    kind = np.int32 if 2 * size * PARTS < 2**31 else np.int64  # short numbers, if twice as many parts fit them
+    firsts = np.arange(rows.shape[1], dtype=kind) * (cells.cells * PARTS)  # the first part of each column
     height = max(1, _TILE // rows.shape[1])
     for start in range(0, len(rows), height):
         tile = slice(start, start + height)
-        parts = _parts(cells.places(rows[tile], ALL), cells.cells, size, firsts.dtype)
-        parts += firsts.beside(parts, ALL)
+        parts = _parts(cells.places(rows[tile], ALL), cells.cells, size, kind)
+        parts += firsts
         if parts.max(initial=0) > size * PARTS:
             np.minimum(parts, size * PARTS, out=parts)
         where[tile] = parts  # `bincount` would do that for all rows at once, and keep other threads waiting
@@ -148,10 +120,7 @@ def weights_of(cells: Cells, values: Floats) -> Floats:
 
 
 def _parts(places: Any, cells: int, size: int, kind: Any = np.int64) -> Any:
-    """Places rounded down, within the row of cells; what is no number lies beyond all `size` cells.
-
-    Overwrites an array of places.
-    """
+    """Places rounded down, within the row of cells; NaN lies beyond all `size` cells. Overwrites an array of places."""
     xp, most = namespace(places), (cells - 1) * PARTS - 1
     if xp is not np:
         return xp.nan_to_num(xp.clip(xp.floor(places), 0, most), nan=size * PARTS).to(xp.int64)
@@ -162,25 +131,19 @@ def _parts(places: Any, cells: int, size: int, kind: Any = np.int64) -> Any:
 
 
 def _tallied(where: Integers, size: int) -> Integers:
-    """The weights of entries, each given by its cell and its part of it. Whole numbers below 2^53: exact as floats.
+    """The weights of entries, each given by its part of a cell. Whole numbers below 2^53: exact as floats.
 
-    Where there are fewer parts than entries, entries are counted first and weighed together. A missing entry lies
-    beyond the cells, and adds nothing to them.
+    Few parts (a public number) are counted first, and weighed together. A missing entry lies beyond the cells.
     """
-    if size * PARTS <= len(where):
-        return _weighed(np.bincount(where, minlength=size * PARTS)[: size * PARTS])
+    if size * PARTS <= _MOST:
+        counted = np.bincount(where, minlength=size * PARTS + 1)[:-1].reshape(-1, PARTS)
+        total, following = (counted @ weights.astype(np.int64) for weights in (_HERE, _NEXT))
+        total[1:] += following[:-1]
+        return total
     cell, part = np.minimum(where >> _BITS, size), where & (PARTS - 1)
     here, following = (np.bincount(cell, weights.take(part), size + 1)[:size] for weights in (_HERE, _NEXT))
     here[1:] += following[:-1]
     return here.astype(np.int64)
-
-
-def _weighed(counts: Integers) -> Integers:
-    """The weights of so many entries in each part of each cell, in 64-bit integers."""
-    counted = counts.reshape(-1, PARTS)
-    total, following = (counted @ weights.astype(np.int64) for weights in (_HERE, _NEXT))
-    total[1:] += following[:-1]
-    return total
 
 
 def _sparse_sums(cells: Cells, rows: SparseRows) -> Integers:

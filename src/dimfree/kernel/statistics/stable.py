@@ -20,6 +20,8 @@ from dimfree.kernel.statistics.friends import RADIUS
 from dimfree.threads import cores, in_order
 
 THOUSANDTHS = 1000  # b is a public multiple of 1/1000
+_CELLS = 2**20  # entries of a block, of which every thread has some
+_SAFE = 2**62
 
 
 def stability(counts: Integers, full_share: Fraction, budget: int, neighbours: Neighbours) -> int:
@@ -78,10 +80,6 @@ def admissible(count: int, full_share: Fraction, budget: int, neighbours: Neighb
     if budget < 2 or not start_share(max(count, 1), neighbours) + Fraction(1, 20) < full_share <= 1:
         return False
     return count >= 2 * (budget - 1) if neighbours is Neighbours.ADD_REMOVE else count > budget
-
-
-_CELLS = 2**20  # entries of a block, of which every thread has some
-_SAFE = 2**62
 
 
 def mean_event(sensitivity: float, mu: float, dimension: int, step: float, purpose: str) -> tuple[Gaussian, int]:

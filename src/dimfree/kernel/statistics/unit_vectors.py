@@ -62,27 +62,17 @@ def unit_steps(offsets: Floats) -> Floats:
     return np.trunc(whole * factors[:, None])
 
 
-@dataclass(frozen=True, repr=False)
-class Sighting:
-    """Private: three exact sums over directions u, from one pass."""
-
-    squares: Integers  # Σ k·u∘u, k = min(1, 0.3/|u∘u|₂), in steps of EVEN / BALL
-    weight: int  # Σ k, in 1/STEPS
-    spread: int  # Σ |T u|₁/√D, in 1/STEPS
-
-
 @during("directions of the records")
 def sighted(
     space: Space, lookout: Lookout, basis: Basis | None, among: Mask | None = None, *, spread_alone: bool = False
-) -> Sighting:
-    """The sums over all valid records (`among`: over these) for the forecasts; T is the public basis, if any.
+) -> Integers:
+    """Three exact sums over the directions u of all valid records (`among`: of these), one after the other. Private.
 
-    `spread_alone`: nothing else will be asked, and the other sums are left at zero.
+    Σ k·u∘u in steps of EVEN / BALL, k = min(1, 0.3/|u∘u|₂); Σ k, in 1/STEPS; Σ |T u|₁/√D, in 1/STEPS, T the public
+    basis, if any. `spread_alone`: the others are left at zero.
     """
-    size = space.dimension
     of_rows = partial(_sums_of, lookout.before(space.units), basis, spread_alone)
-    total = space.summed(of_rows, size + 2, among)
-    return Sighting(total[:size], int(total[size]), int(total[size + 1]))
+    return space.summed(of_rows, space.dimension + 2, among)
 
 
 def _sums_of(lookout: Lookout, basis: Basis | None, spread_alone: bool, rows: Rows) -> Integers:
@@ -117,16 +107,16 @@ def _squared(values: Floats, columns: Columns, step: float) -> Floats:
 
 def whole_length(vector: Integers) -> int:
     """The Euclidean length of a vector of whole numbers, rounded down: computed exactly."""
-    sizes = np.abs(vector)
+
+    def dot(a: Integers, b: Integers) -> int:
+        """Σ a·b without overflow, for factors below 2^26: 256 products at a time."""
+        products = a * b
+        return sum(np.add.reduceat(products, np.arange(0, len(products), 256)).tolist())
+
+    sizes = np.abs(vector).ravel()
     cut = [(shift, (sizes >> shift) & (2**26 - 1)) for shift in (0, 26, 52)]
     limbs = [(shift, limb) for shift, limb in cut if limb.any()]
-    return math.isqrt(sum(_dot(a, b) << (i + j) for i, a in limbs for j, b in limbs))
-
-
-def _dot(a: Integers, b: Integers) -> int:
-    """Σ a·b without overflow, for factors below 2^26: 256 products at a time."""
-    products = np.ravel(a) * np.ravel(b)
-    return sum(np.add.reduceat(products, np.arange(0, len(products), 256)).tolist())
+    return math.isqrt(sum(dot(a, b) << (i + j) for i, a in limbs for j, b in limbs))
 
 
 @during("directions of the records")
