@@ -39,3 +39,8 @@ def frequency_fits(successes: int, trials: int, probability: float, false_alarm:
     """Whether a number of successes fits a probability, by the exact binomial tails."""
     low, high = bdtr(successes, trials, probability), bdtrc(successes - 1, trials, probability) if successes else 1.0
     return bool(min(low, high) > false_alarm / 2)
+
+
+def phi(u: np.ndarray) -> np.ndarray:
+    """u up to 1, then 2√u - 1: what scores are made of."""
+    return np.where(u <= 1, u, 2 * np.sqrt(np.maximum(u, 1)) - 1)

@@ -19,7 +19,6 @@ from dimfree.data.records import as_records
 from dimfree.kernel import Pairs, Session
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.distances import PairDistances
-from dimfree.kernel.statistics.friends import IntegerRecords
 from dimfree.programs import unknown
 from dimfree.programs.choose.core import HonestModel, Size, StableChoice
 from dimfree.programs.learn.scale import learn_radius
@@ -109,7 +108,7 @@ class Remembered:
     def friend_counts(self, radius: float) -> np.ndarray:
         return self.pairs.friend_counts(radius)
 
-    def in_steps(self, radius: float) -> IntegerRecords:
+    def in_steps(self, radius: float) -> np.ndarray:
         """Of a copy: the rows are asked again."""
         return replace(self.pairs, rows=self.pairs.rows.copy()).in_steps(radius)
 

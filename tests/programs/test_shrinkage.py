@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from stats import phi
 
-from dimfree.kernel.statistics.scores import phi
 from dimfree.programs.choose import constants
 from dimfree.programs.learn import shrinkage
 from dimfree.programs.learn.shrinkage import (

@@ -1,8 +1,8 @@
 """Records of which each is in at most one group: private names, one table of all groups, one table of each group.
 
-Names that nobody listed are published where enough people hold them (M4 with Gaussian noise): every key that somebody
-holds gets a noisy count, and is published if that reaches a threshold which the key of one person reaches with small
-probability. Only names leave, no count. Proofs: proofs/statistics/group_keys.md, proofs/kernel.md (G1).
+Names that are not listed are published where enough people hold them (M4): each gets a noisy count, and is published if
+that reaches a threshold, which the key of one person reaches with small probability. Only names leave, no count.
+Proofs: proofs/statistics/group_keys.md, proofs/kernel.md (G1).
 """
 
 import math
@@ -34,7 +34,6 @@ class GroupCosts:
 
     A record takes part in the search for the names, in the run over all groups, and in the run of its own group; the
     number of groups costs nothing (G1).
-
     """
 
     budget: Budget  # of all groups together
@@ -116,11 +115,9 @@ class PrivateGroups(Sealed):
 
 
 def publishing(branch: Unlisted, relation: Neighbours) -> tuple[Gaussian, int, int]:
-    """The cost of the noisy counts, the bits of their grid, and the least count that is published, in its steps.
-
-    One person moves one count by one, an exchange two counts (M2). Of the keys that one person has alone, one is
-    published with probability `branch.failure` at most.
-    """
+    """The cost of the noisy counts, the bits of their grid, and the least count that is published, in its steps. One
+    person moves one count by one, an exchange two counts (M2). Of the keys that one person has alone, one is published
+    with probability `branch.failure` at most."""
     cells = CHANGED_RECORDS[relation]
     bits = refining_bits(math.sqrt(cells), branch.mu)
     moves = math.sqrt(cells) * 2**bits * (1 + 1e-15)
@@ -136,10 +133,8 @@ def least_people(branch: Unlisted, relation: Neighbours) -> float:
 
 
 def key_counts(places: Integers, keys: int, order: Callable[[int], Any]) -> tuple[list[int], Integers]:
-    """The places of the keys that somebody holds, in public order, and how many people hold each. Private.
-
-    `places`: for each person the place of their key, -1 without one: a function of this person's rows.
-    """
+    """The places of the keys that somebody holds, in public order, and how many people hold each. Private. `places`:
+    for each person the place of their key, -1 without one: a function of this person's rows."""
     counts = np.bincount(places[places >= 0], minlength=keys)
     held = sorted(np.flatnonzero(counts).tolist(), key=order)
     return held, counts[held]

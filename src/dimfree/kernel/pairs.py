@@ -23,15 +23,13 @@ from dimfree.kernel.session import NoisyCounts, Released, Sealed, Session
 from dimfree.kernel.statistics import stable
 from dimfree.kernel.statistics.distances import PairDistances
 from dimfree.kernel.statistics.friends import RADIUS
-from dimfree.kernel.statistics.scores import Scoring, lengths_of, total_scores
+from dimfree.kernel.statistics.scores import ScoreLengths, Scoring, total_scores
 from dimfree.kernel.statistics.secret_ring import RING_SENSITIVITY, ring_lengths
 
 
 def share_sensitivity(share: Fraction, relation: Neighbours) -> float:
-    """By how much a count less a share moves, in records or pairs: max(1 + q, 2 - q), or 2 under replace-one.
-
-    One grid step is added for rounding down to the grid.
-    """
+    """By how much a count less a share moves, in records or pairs: max(1 + q, 2 - q), or 2 under replace-one. One grid
+    step is added for rounding down to the grid."""
     moves = max(1 + share, 2 - share) if relation is Neighbours.ADD_REMOVE else Fraction(2)
     return float(moves) + 1 / SEARCH_STEPS
 
@@ -137,7 +135,7 @@ class RingPairs(Sealed):
         scoring = public.scoring(scoring, self.dimension)
 
         def read() -> Callable[[float], int]:
-            lengths = lengths_of(ring, scoring)
+            lengths = ScoreLengths(ring, scoring)
             lengths.clipped(lengths.likely_unit(units, 1 - float(part)))
             return lambda unit: excess(ring.count - lengths.clipped(unit), ring.count, part)
 

@@ -66,10 +66,7 @@ def positive(name: str, value: object, *, infinite: bool = False) -> float:
 
 def precision(value: object) -> float:
     """Return the precision of a release, mu."""
-    found = positive("mu", value)
-    if not 10.0**-EXPONENT <= found <= 10.0**EXPONENT:
-        raise RangeError(f"mu must be within 1e±{EXPONENT}.")
-    return found
+    return within("mu", value, 10.0**-EXPONENT, 10.0**EXPONENT)
 
 
 def within(name: str, value: object, low: float, high: float) -> float:

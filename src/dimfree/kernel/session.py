@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     from dimfree.kernel.views import View
 
 Value = TypeVar("Value")
-LARGEST = sys.float_info.max
+Read = Callable[[], Any]  # reads the records, after the charge
+Count = Callable[[], Callable[[float], int]]  # the same, and returns the exact count in steps at any point
+Domain = tuple[float, float]
+REALS: Domain = (-sys.float_info.max, sys.float_info.max)
 _ROUNDING = 1 + 1e-12  # of a sum of squares
 
 
@@ -181,7 +184,7 @@ class Session(Sealed):
 
     def _release(
         self,
-        statistic: Callable[[], Any],
+        statistic: Read,
         size: int,
         moves: float,
         step: float,
@@ -190,11 +193,9 @@ class Session(Sealed):
         *,
         refined: bool = True,
     ) -> Released[Any]:
-        """Release whole numbers that one record moves by at most `moves` in L2, with discrete Gaussian noise.
-
-        One step of the statistic is worth `step`. The grid is refined until the extra cost of discrete noise is
-        negligible (M8). The event is charged, then the records are read, then noise is drawn.
-        """
+        """Release whole numbers that one record moves by at most `moves` in L2, with discrete Gaussian noise. One step
+        of the statistic is worth `step`. The grid is refined until the extra cost of discrete noise is negligible (M8).
+        The event is charged, then the records are read, then noise is drawn."""
         mu = precision(mu)
         bits = refining_bits(moves, mu) if refined else 0
         charged = self._charge(charged_gaussian(moves * 2**bits, mu, size, step / 2**bits, purpose))
@@ -202,7 +203,7 @@ class Session(Sealed):
         return Released(noisy * charged.event.step, charged.event)
 
     def _release_number(
-        self, statistic: Callable[[], int], moves: float, step: float, mu: float, purpose: str, *, refined: bool = False
+        self, statistic: Read, moves: float, step: float, mu: float, purpose: str, *, refined: bool = False
     ) -> Released[float]:
         found = self._release(lambda: np.array([statistic()]), 1, moves, step, mu, purpose, refined=refined)
         return Released(float(found.value[0]), found.event)
@@ -232,24 +233,21 @@ class Session(Sealed):
 
 
 class NoisyCounts(Sealed):
-    """Noisy answers of one count, at points of the program's choice: a given number, charged together (M5', P17).
-
-    At every point one record moves the exact count by at most `moves`: all answers by that times their number's root.
-    """
+    """Noisy answers of one count, at points of the program's choice: a given number, charged together (M5', P17). At
+    every point one record moves the exact count by at most `moves`: all answers by that times their number's root."""
 
     __slots__ = ("_charged", "_domain", "_exact", "_session")
 
     def __init__(
         self,
         session: Session,
-        read: Callable[[], Callable[[float], int]],
+        read: Count,
         answers: int,
         moves: float,
         mu: float,
         purpose: str,
-        domain: tuple[float, float] = (-LARGEST, LARGEST),
+        domain: Domain = REALS,
     ) -> None:
-        """`read` passes over the records, after the charge, and returns the exact count in steps in a `domain`."""
         answers = whole("answers", answers, least=1)
         event = charged_gaussian(
             moves * SEARCH_STEPS * math.sqrt(answers), precision(mu), answers, 1 / SEARCH_STEPS, purpose

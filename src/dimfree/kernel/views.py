@@ -35,7 +35,7 @@ from dimfree.kernel.statistics.clipped_sum import (
     votes,
 )
 from dimfree.kernel.statistics.distances import pair_distances
-from dimfree.kernel.statistics.scores import SCORE_SENSITIVITY, Scoring, lengths_of, total_scores
+from dimfree.kernel.statistics.scores import SCORE_SENSITIVITY, ScoreLengths, Scoring, total_scores
 from dimfree.kernel.statistics.secret_ring import fixed_samples, poisson_samples, ring_differences
 from dimfree.kernel.statistics.soft_histogram import STEP, Cells, soft_histograms
 from dimfree.kernel.statistics.unit_vectors import Lookout, outer_sum, sighted
@@ -172,7 +172,7 @@ class View(Sealed):
         clipped = (1 - public.finite("share", share)) * public.finite("count", count)
 
         def read() -> Callable[[float], int]:
-            lengths = lengths_of(space, scoring)
+            lengths = ScoreLengths(space, scoring)
             lengths.clipped(lengths.likely_unit(units, clipped / max(space.count, 1)))
             return lambda unit: -lengths.clipped(unit) * SEARCH_STEPS
 

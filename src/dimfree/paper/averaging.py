@@ -115,7 +115,7 @@ def friend_counts(records: Integers) -> Integers:
     counts, places = np.zeros(len(records), dtype=np.int64), np.arange(len(records))
     tiles = [places[start : start + _ROWS] for start in range(0, len(records), _ROWS)]
     pairs = [(rows, columns) for rows in tiles for columns in tiles if rows[0] <= columns[0]]
-    offsets = about(records, places, middle(records))  # any center is right; near one, products are enough
+    offsets = about(records, middle(records))  # any center is right; near one, products are enough
     found = in_order(partial(_friends, records, offsets, offsets.squares()), pairs, min(cores(), _THREADS, len(pairs)))
     for (rows, columns), (of_rows, of_columns) in zip(pairs, found, strict=True):
         counts[rows] += of_rows

@@ -13,7 +13,6 @@ from dimfree.data.blocks import ALL, SparseRows
 from dimfree.kernel.rows.clip import (
     BALL,
     _column_sums,
-    are_outside,
     clipped_total,
     exact_squares,
     norms,
@@ -77,7 +76,7 @@ def test_no_score_leaves_its_ball_or_the_positive_quadrant(rows, unit, norm):
     assert max(squares_one_by_one(steps)) <= BALL**2
     whole = whole_steps(scoring.scores(unit, rows, ALL, norm / BALL))  # what is clipped is what is counted as clipped
     outside = [square > BALL**2 for square in squares_one_by_one(whole)]
-    assert are_outside(rows, norm, partial(scoring.scores, unit)).tolist() == outside
+    assert (squares(rows, norm / BALL, partial(scoring.scores, unit)) > BALL**2).tolist() == outside
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 50, 5000])
@@ -144,7 +143,7 @@ def assert_alike(rows, radius, entrywise):
     for found in (squares, norms):
         assert found(stored, radius, entrywise).tobytes() == found(rows, radius, entrywise).tobytes()
     outside = np.array(squares_one_by_one(steps)) > BALL**2
-    assert are_outside(stored, radius, entrywise).tolist() == outside.tolist()
+    assert (squares(stored, radius / BALL, entrywise) > BALL**2).tolist() == outside.tolist()
 
 
 def shells(steps, inner):

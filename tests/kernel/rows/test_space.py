@@ -12,7 +12,7 @@ from dimfree import release_mean
 from dimfree.data.blocks import densely
 from dimfree.data.records import open_records
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.clipped_sum import Ball, PerColumn, clipped_sum
+from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
 from dimfree.noise import SeededNoise
 from dimfree.shapes import Dense, Diagonal, Isotropic
 
@@ -117,13 +117,3 @@ def test_a_table_seen_to_be_valid_is_not_looked_at_again_and_a_neutral_one_is(rn
     assert looks == []
     assert clipped_sum(neutral, ball).tolist() == total.tolist()
     assert looks == [50]
-
-
-def test_numbers_for_columns_are_laid_out_once_and_are_those_of_each_column(rng):
-    numbers, table = rng.normal(size=4), rng.normal(size=(6, 4))
-    per_column = PerColumn(numbers)
-    first = per_column.beside(table, slice(None))
-    assert per_column.beside(table[:3], slice(None)).base is first.base
-    assert (first == numbers).all()
-    assert per_column.beside(table[0, :2], np.array([3, 1])).tolist() == numbers[[3, 1]].tolist()
-    assert PerColumn(0.3).beside(table, slice(None)) == 0.3

@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from recording import RecordingNoise
 from sessions import standing_session, standing_view
+from stats import phi
 
 from dimfree.data.blocks import SparseRows
 from dimfree.data.records import as_records
 from dimfree.kernel.rows.bases import Basis
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
+from dimfree.kernel.statistics import scores
 from dimfree.kernel.statistics.clipped_sum import Ball, _votes_of, clipped_missing, clipped_sum, length_counts
-from dimfree.kernel.statistics.scores import Scoring, lengths_of, phi, phi_inverse, total_scores
+from dimfree.kernel.statistics.scores import ScoreLengths, Scoring, phi_inverse, total_scores
 from dimfree.kernel.statistics.unit_vectors import (
     BESIDE,
     DIAGONAL,
@@ -85,7 +87,7 @@ def test_a_shell_is_what_a_smaller_radius_cuts_off(rng):
 
 def test_phi_is_the_identity_up_to_one_and_slow_beyond():
     u = np.concatenate([np.linspace(0, 3, 3001), np.geomspace(3.1, 1e20, 200)])
-    assert np.array_equal(phi(u), np.where(u <= 1, u, 2 * np.sqrt(np.maximum(u, 1)) - 1))
+    assert np.array_equal(scores._become_phi(u.copy()), phi(u))
     slopes = np.diff(phi(u)) / np.diff(u)
     assert (slopes > 0).all()
     assert (np.diff(slopes) <= 1e-9).all()  # concave: never steeper than the identity
@@ -101,7 +103,7 @@ def test_scores_come_back_in_units_of_the_guess(rng):
 
 def test_a_larger_unit_clips_fewer(rng):
     space, scoring = space_of(rng.normal(size=(300, 4)), 4), Scoring(np.zeros(4), 1.0, 1.0)
-    counts = [lengths_of(space, scoring).clipped(unit) for unit in np.geomspace(1e-3, 1e3, 20)]
+    counts = [ScoreLengths(space, scoring).clipped(unit) for unit in np.geomspace(1e-3, 1e3, 20)]
     assert counts == sorted(counts, reverse=True)
     assert (counts[0], counts[-1]) == (300, 0)
 
@@ -225,9 +227,9 @@ def test_a_record_has_at_most_the_whole_weight_and_the_whole_spread():
     lookout, far = Lookout(np.full(2, 0.25), np.ones(2)), Lookout(np.array([-1.7e308, 0.0]), np.ones(2))
     for row, seen_from in (((0.25, 0.25), lookout), ((1.7e308, 0.0), far)):
         seen = sighted(space_of([row]), seen_from, Stretched(2))
-        assert (seen.squares.tolist(), seen.weight, seen.spread) == ([0, 0], STEPS, 0)
-    assert sighted(space_of([(1.25, 1.25)]), lookout, Stretched(2)).spread == STEPS
-    assert sighted(space_of([[1.25] * 64], 64), Lookout(np.full(64, 0.25), np.ones(64)), None).weight == STEPS
+        assert seen.tolist() == [0, 0, STEPS, 0]
+    assert sighted(space_of([(1.25, 1.25)]), lookout, Stretched(2))[-1] == STEPS
+    assert sighted(space_of([[1.25] * 64], 64), Lookout(np.full(64, 0.25), np.ones(64)), None)[-2] == STEPS
 
 
 class Ones(RecordingNoise):

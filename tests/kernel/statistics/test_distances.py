@@ -15,7 +15,7 @@ from dimfree._validate import MOST_COLUMNS
 from dimfree.data.blocks import SparseRows, densely
 from dimfree.kernel.statistics import distances, friends, products
 from dimfree.kernel.statistics.distances import PairDistances
-from dimfree.kernel.statistics.friends import RADIUS, IntegerRecords, to_steps
+from dimfree.kernel.statistics.friends import RADIUS, to_steps
 from dimfree.paper.averaging import friend_counts
 
 
@@ -132,8 +132,7 @@ def test_the_rows_on_the_grid_in_steps(seed, monkeypatch, far, threads):
     rows[list(far), 1] = 1e20
     expected = to_steps(np.delete(rows, far, axis=0), 1.0 / RADIUS)
     found = PairDistances.of(rows.copy(), 2).in_steps(1.0)
-    assert (found.values == expected).all()
-    assert found.invalid == 2 + len(far)
+    assert (found == expected).all()
 
 
 # the screen's own promise
@@ -141,7 +140,7 @@ def test_the_rows_on_the_grid_in_steps(seed, monkeypatch, far, threads):
 
 def finely(pairs):
     """The same, with its first tile filled by products in 64 bits."""
-    pairs._fill(products.about(pairs.rows, np.arange(len(pairs.rows)), pairs.centre), (0, pairs.tiles[0]))
+    pairs._fill(products.about(pairs.rows, pairs.centre), (0, pairs.tiles[0]))
     return pairs
 
 
@@ -273,10 +272,9 @@ def test_friend_counts_are_those_of_the_records_on_the_grid(seed, monkeypatch, k
     there = np.abs(rows).max(axis=1) < 2.0**61 * radius / RADIUS
     pairs = PairDistances.of(kind(rows), 2)
     counts, integers = pairs.friend_counts(radius), pairs.in_steps(radius)
-    whole = IntegerRecords(to_steps(rows[there], radius / RADIUS), 2 + int((~there).sum()))
-    assert counts.tolist() == [*friend_counts(whole.values), *[1] * whole.invalid]
-    assert densely(integers.values).tolist() == whole.values.tolist()
-    assert integers.invalid == whole.invalid
+    whole = to_steps(rows[there], radius / RADIUS)
+    assert counts.tolist() == [*friend_counts(whole), *[1] * (2 + int((~there).sum()))]
+    assert densely(integers).tolist() == whole.tolist()
 
 
 def test_a_far_cluster_is_counted_by_products_in_64_bits(seed, monkeypatch):
@@ -403,5 +401,5 @@ def test_every_way_to_shorten_32_bits_is_seen(bits, parts, kept):
         pairs = [one @ other for one in split(left, bits, parts) for other in split(right, bits, parts)]
         return np.sum(pairs[:kept], axis=0).astype(np.float32)
 
-    assert not products.keeps_24_bits(shortened)
-    assert products.keeps_24_bits(lambda left, right: left.astype(np.float64) @ right)
+    assert not products.float32_is_whole(shortened)
+    assert products.float32_is_whole(lambda left, right: left.astype(np.float64) @ right)

@@ -17,7 +17,7 @@ from dimfree.kernel.rows import space as space_module
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics import secret_ring as ring_module
-from dimfree.kernel.statistics.scores import lengths_of, total_scores
+from dimfree.kernel.statistics.scores import ScoreLengths, total_scores
 from dimfree.kernel.statistics.secret_ring import (
     half_differences,
     pair_scoring,
@@ -55,7 +55,7 @@ def numbers(ring):
     differences = np.concatenate([densely(block) for block in ring.valid_blocks()] or [np.zeros(0)])
     differences = differences + 0.0  # minus zero is zero: a sparse table does not store it
     sums = np.array([total_scores(ring, scoring, unit) for unit in (1e-2, 1.0, 1e20)])
-    clipped = [lengths_of(ring, scoring, UNITS).clipped(unit) for unit in UNITS]
+    clipped = [ScoreLengths(ring, scoring).clipped(unit) for unit in UNITS]
     return ring.count, differences.tobytes(), ring_lengths(ring, SCALE).tobytes(), sums.tobytes(), clipped
 
 
@@ -251,14 +251,3 @@ def test_a_sparse_table_is_never_made_dense(rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1000 * 20_000  # bytes: an eighth of the dense table
-
-
-def test_lengths_that_are_asked_for_again_are_the_same(table):
-    """They are kept for one scale: another scale, or an array that was changed in place, is not taken for it."""
-    ring, scale = ring_of(table, Isotropic(1.0)), np.array([1.0, 2.0, 4.0, 0.5, 1.0])
-    first = ring_lengths(ring, scale)
-    kept = first.copy()
-    first[:] = -1  # the caller's own
-    assert (ring_lengths(ring, scale) == kept).all()
-    scale *= 2
-    assert (ring_lengths(ring, scale) == kept / 2).all()

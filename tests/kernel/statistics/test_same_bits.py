@@ -27,7 +27,7 @@ from dimfree.kernel.statistics.clipped_sum import (
     votes,
 )
 from dimfree.kernel.statistics.distances import pair_distances
-from dimfree.kernel.statistics.scores import Scoring, lengths_of, total_scores
+from dimfree.kernel.statistics.scores import ScoreLengths, Scoring, total_scores
 from dimfree.kernel.statistics.soft_histogram import Magnitudes, Offsets, soft_histograms
 from dimfree.kernel.statistics.unit_vectors import Lookout, outer_sum, sighted
 from dimfree.shapes import Diagonal, Shape
@@ -71,11 +71,11 @@ def histograms(space: Space) -> np.ndarray:
 def directions(space: Space, basis=None) -> np.ndarray:
     lookout = Lookout(*centered(space.dimension))
     seen = sighted(space, lookout, basis or Cosine(space.dimension))
-    return np.concatenate([seen.squares, [seen.weight, seen.spread], outer_sum(space, lookout).ravel()])
+    return np.concatenate([seen, outer_sum(space, lookout).ravel()])
 
 
 def of_clipped(space: Space) -> np.ndarray:
-    lengths = lengths_of(space, Scoring(*centered(space.dimension), 2.0), EDGES)
+    lengths = ScoreLengths(space, Scoring(*centered(space.dimension), 2.0))
     return np.array([lengths.clipped(unit) for unit in EDGES])
 
 

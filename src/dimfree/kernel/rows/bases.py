@@ -39,10 +39,8 @@ class Basis(ABC):
         """T' y: back from D numbers to d, in plain floats: for what is already released."""
 
     def diagonal(self, variances: Floats) -> Floats:
-        """The variances (d,) of a restored vector whose D coordinates are independent with the given variances.
-
-        Σ_k v_k·T_ki², from the rotated unit vectors: as much work as d records, for a basis that knows no better way.
-        """
+        """The variances (d,) of a restored vector whose D coordinates are independent with the given variances. Σ_k
+        v_k·T_ki², from the rotated unit vectors: as much work as d records, for a basis that knows no better way."""
         return np.concatenate([self.rotated(units) ** 2 @ variances for units in unit_rows(self.dimension)])
 
     def moved(self, vector: Floats) -> Floats:

@@ -27,20 +27,13 @@ def as_they_are(values: Floats, columns: Columns, step: float) -> Floats:
 
 
 def clipped_total(rows: Rows, radius: float, entrywise: Entrywise = as_they_are, inner: int = 0) -> Integers:
-    """The sum of all rows, mapped entry by entry, then clipped, in steps of radius / BALL.
-
-    `inner`, in steps below BALL: of each clipped row only what lies beyond that length, at most BALL - inner steps.
-    """
+    """The sum of all rows, mapped entry by entry, then clipped, in steps of radius / BALL. `inner`, in steps below
+    BALL: of each clipped row only what lies beyond that length, at most BALL - inner steps."""
     if isinstance(rows, SparseRows):
         return _sparse_total(rows, *_sparse_steps(rows, radius / BALL, entrywise), inner)
     if isinstance(rows, DeviceRows):
         return device_clip.total(rows, radius / BALL, entrywise, (inner, BALL), _CAP)
     return _column_sums(_shortened(*_steps_and_squares(entrywise(rows, ALL, radius / BALL)), inner))
-
-
-def are_outside(rows: Rows, radius: float, entrywise: Entrywise = as_they_are) -> np.ndarray:
-    """Which of the mapped rows will be shortened."""
-    return squares(rows, radius / BALL, entrywise) > float(BALL) ** 2
 
 
 def norms(rows: Rows, largest: float, entrywise: Entrywise = as_they_are) -> Floats:
@@ -95,11 +88,9 @@ def exact_squares(steps: Floats) -> Floats:
 
 
 def _steps_and_squares(steps: Floats) -> tuple[Floats, Floats]:
-    """`whole_steps` and their `exact_squares`. Overwrites its argument.
-
-    A float sum of squares up to _CAP² has no larger square in it: nothing is to be held in such a row, every entry is
-    a number, and the sum is exact. Only the other rows are seen to.
-    """
+    """`whole_steps` and their `exact_squares`. Overwrites its argument. A float sum of squares up to _CAP² has no
+    larger square in it: nothing is to be held in such a row, every entry is a number, and the sum is exact. Only the
+    other rows are seen to."""
     with np.errstate(all="ignore"):  # a warning or error could reveal records
         squares = float_squares(np.rint(steps, out=steps))
     wild = np.flatnonzero(~(squares <= float(_CAP) ** 2))

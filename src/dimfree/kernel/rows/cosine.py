@@ -68,9 +68,7 @@ class Cosine(Basis):
 
     def diagonal(self, variances: Floats) -> Floats:
         """Σ_k v_k·T_ki²: since 2·cos² α = 1 + cos 2α, a cosine sum at doubled frequencies, folded into one transform.
-
-        Means of the variances, hence between the least and the largest; right to about 1e-15 of the largest.
-        """
+        Means of the variances, hence between the least and the largest; right to about 1e-15 of the largest."""
         size = self.dimension
         doubled = np.zeros(size)  # Σ_k a_k·cos(π·j·(2i + 1)/(2d)) with j = 2k; cos of 2d - j is the negative
         frequency = 2 * np.arange(1, size)
@@ -106,9 +104,7 @@ def _scipys_own() -> "scipy.fft.set_backend":
 
 def witness(transform: Callable[[Floats], Floats], rows: int, columns: int) -> str | None:
     """A digest that identifies a transform of batches (rows, columns) of one fixed form by its bits on public vectors.
-
-    None where the same row has other bits in another place or with other rows in its batch.
-    """
+    None where the same row has other bits in another place or with other rows in its batch."""
     seen, other = _public(columns, 1), _public(columns, 2)
     scales = np.ldexp(1.0, np.resize(_EXPONENTS, rows))[:, None]
     alone = transform(np.tile(seen, (rows, 1)))

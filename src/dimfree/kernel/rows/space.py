@@ -30,6 +30,7 @@ _THREADED_BYTES = 2**24  # a smaller table is done before threads are started
 
 Result = TypeVar("Result")
 Piece: TypeAlias = tuple[Rows, slice, Mask]  # valid rows, where they are from, and which of those there they are
+Work: TypeAlias = Callable[[Iterator[Piece], int], Result]  # on the pieces of a block of so many rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,10 +61,8 @@ class Space:
     def summed(
         self, of_rows: Callable[[Rows], Integers], size: int, among: Mask | None = None, *, tiles: bool = True
     ) -> Integers:
-        """Σ of whole numbers over pieces of the valid rows (`among`: of these); their bounds must not matter.
-
-        Without `tiles` a piece is all of a block: for sums that are larger than a tile of rows.
-        """
+        """Σ of whole numbers over pieces of the valid rows (`among`: of these); their bounds must not matter. Without
+        `tiles` a piece is all of a block: for sums that are larger than a tile of rows."""
         return self._worked(partial(_sum_over if tiles else _sum_of_all, of_rows, size), among, partial(_added, size))
 
     def listed(self, of_rows: Callable[[Rows], Floats], among: Mask | None = None) -> Floats:
@@ -77,10 +76,6 @@ class Space:
         if not self._kept:
             self._kept.extend(self._passing())
         return iter(self._kept)
-
-    def as_it_is(self, sampled: Mask | None) -> tuple[Floats, Integers] | None:
-        """A table in memory with nothing to rescale, and which of its rows are valid and sampled; None: another one."""
-        return self.records.as_it_is(sampled) if self.units is not None and (self.units == 1).all() else None
 
     def valid_blocks(self, sampled: Mask | None = None) -> Iterator[Rows]:
         """The valid rows alone, rescaled, among the sampled ones: an invalid record adds nothing to any sum."""
@@ -99,12 +94,7 @@ class Space:
         for rows, part, valid in _with_parts(self.blocks(), sampled):
             yield rows, valid if part is None else valid & part
 
-    def _worked(
-        self,
-        work: Callable[[Iterator[Piece], int], Result],
-        among: Mask | None,
-        merge: Callable[[Iterable[Result]], Result],
-    ) -> Result:
+    def _worked(self, work: Work[Result], among: Mask | None, merge: Callable[[Iterable[Result]], Result]) -> Result:
         """The work done on every block, in their order, by all cores or wherever the records lie, and merged."""
         threads = cores() if self._bytes() >= _THREADED_BYTES else 1
         if self._keeps():
@@ -185,7 +175,7 @@ def _rotated_first(basis: Basis, rescaling: Rescaling, rows: Floats) -> Floats:
 
 
 def _on_block(
-    work: Callable[[Iterator[Piece], int], Result],
+    work: Work[Result],
     rescaling: Rescaling | None,
     known_valid: bool,
     by_entry: bool,
@@ -257,8 +247,8 @@ def _pieces(
         if finite.any():
             kept = tile
             if not finite.all() and space is not None and isinstance(tile, np.ndarray):
-                places = np.flatnonzero(finite)
-                kept = tile.take(places, axis=0, out=space[: len(places)], mode="clip")  # "raise" would make a copy
+                out = space[: int(finite.sum())]
+                kept = tile.take(np.flatnonzero(finite), axis=0, out=out, mode="clip")  # "raise" would make a copy
             elif not finite.all():
                 kept = tile[finite]
             yield (kept if rescaling is None else rescaling(densely(kept))), place, finite

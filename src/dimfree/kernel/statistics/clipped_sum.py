@@ -9,9 +9,9 @@ Proofs: proofs/statistics/clipped_sum.md, length_histogram.md, votes.md, counts.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -41,33 +41,16 @@ class Centred:
     scale: Floats | float
 
     def before(self, units: Floats | None) -> Self:
-        """The same for records whose coordinates are not yet divided by the public `units`; None: nothing to divide.
-
-        A copy for one pass over the records: what it lays out for them ends with it.
-        """
+        """The same for records whose coordinates are not yet divided by the public `units`; None: nothing to divide."""
         if units is None or (units == 1).all():
-            return replace(self)
+            return self
         return replace(self, centre=self.centre * units, scale=self.scale * units)
-
-    def kept(self, name: str, at: float, make: Callable[[], Floats]) -> Floats:
-        """Public numbers that `make` computes for this step or unit; kept until another one is asked for."""
-        found = self._kept.get(name)
-        if found is None or found[0] != at:
-            found = self._kept[name] = (at, make()[()])
-        return found[1]
-
-    @cached_property
-    def _kept(self) -> dict[str, tuple[float, Floats]]:
-        return {}
 
 
 @dataclass(frozen=True)
 class Ball(Centred):
-    """Public: where a stage clips. `block`: the coordinates that are summed.
-
-    `cap`: in units of the scale, how far from the center an entry may lie; a farther one is clipped to it before its
-    record is.
-    """
+    """Public: where a stage clips. `block`: the coordinates that are summed. `cap`: in units of the scale, how far from
+    the center an entry may lie; a farther one is clipped to it before its record is."""
 
     radius: float
     block: Block = None
@@ -82,30 +65,24 @@ class Ball(Centred):
         return rows if self.block is None else rows[:, self.block]
 
     def offsets(self, values: Floats, columns: Columns, step: float = 1.0) -> Floats:
-        """(value - center) / scale / step, within ±cap / step, entry by entry; what is missing stays so.
-
-        `columns` are positions within `block`.
-        """
+        """(value - center) / scale / step, within ±cap / step, entry by entry; what is missing stays so. `columns` are
+        positions within `block`."""
         with np.errstate(all="ignore"):  # a warning could reveal records
             offsets = values - for_columns(self._in_block(self.centre), values, columns)
-            offsets *= for_columns(self.kept("step", step, partial(self._per_step, step)), values, columns)
+            per_step = 1 / (self._in_block(np.asarray(self.scale, dtype=np.float64)) * step)
+            offsets *= for_columns(per_step, values, columns)
             if self.cap < math.inf:  # a map of one entry, before the norm is taken: no sensitivity changes (P8, P20)
                 far = np.float64(self.cap) / step
                 namespace(offsets).clip(offsets, -far, far, out=offsets)
             return offsets
-
-    def _per_step(self, step: float) -> Floats:
-        return 1 / (self._in_block(np.asarray(self.scale, dtype=np.float64)) * step)
 
     def _in_block(self, coordinates: Floats) -> Floats:
         return coordinates if self.block is None or not coordinates.ndim else coordinates[self.block]
 
 
 def clipped_sum(space: Space, ball: Ball, inner: int = 0) -> Integers:
-    """Σ clip((y - c)/scale) in steps of radius / BALL. Private. Exact, in any order of blocks.
-
-    `inner`, in steps: of each clipped offset only what lies beyond that length.
-    """
+    """Σ clip((y - c)/scale) in steps of radius / BALL. Private. Exact, in any order of blocks. `inner`, in steps: of
+    each clipped offset only what lies beyond that length."""
     return space.summed(partial(_clipped_total, ball.before(space.units), inner), ball.width(space.dimension))
 
 
@@ -185,7 +162,6 @@ def number_missing(rows: Rows) -> Integers:
 
 
 def clipped_missing(norm: float, rows: Rows) -> Integers:
-    """A one for every missing entry; the ones of a record clipped to a norm."""
     return clipped_total(rows, norm, _ones_where_missing)
 
 

@@ -81,7 +81,7 @@ class PairDistances:
         size = _DEVICE_ROWS if isinstance(rows, DeviceRows) else _ROWS
         space, centre = len(_tiles(max(len(rows), capacity), size)), middle(rows)
         with np.errstate(all="ignore"):  # a warning could reveal records
-            offsets = about(rows, np.arange(len(rows)), centre)
+            offsets = about(rows, centre)
             squares = offsets.squares()
             squares[~(squares < _LARGEST)] = math.nan
             errors, squared = np.full(space, _float64_error(rows.shape[1])), _zeros(rows, (space, size, size))
@@ -143,10 +143,8 @@ class PairDistances:
         self._add_squares(tile)
 
     def _fill_in_32_bits(self, offsets: DenseOffsets) -> None:
-        """By products in 32 bits of a few coordinates at a time, added up in 64 bits: half the work.
-
-        Each row is multiplied by a power of two of its own, so that its norm is about one.
-        """
+        """By products in 32 bits of a few coordinates at a time, added up in 64 bits: half the work. Each row is
+        multiplied by a power of two of its own, so that its norm is about one."""
         dimension = self.rows.shape[1]
         across = min(math.ceil(_ACROSS * math.sqrt(dimension)), _MOST_ACROSS, dimension)
         self.errors[:] += (across + 32) * 2.0**-24
@@ -199,7 +197,7 @@ class PairDistances:
         if self.errors[tile[0]] > fine and _are_crowd(doubtful):
             fewer = self._screened(radius, tile, fine)[1]
             if 2 * int(fewer.sum()) < int(doubtful.sum()):  # it is the error of 32 bits that leaves them in doubt
-                self._fill(about(self.rows, np.arange(len(self.rows)), self.centre), tile)
+                self._fill(about(self.rows, self.centre), tile)
                 sure, doubtful = self._screened(radius, tile, self.errors[tile[0]])
         return sure, self._decided(_here(doubtful), *tile[1], radius / RADIUS)
 

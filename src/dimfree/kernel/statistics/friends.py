@@ -95,11 +95,8 @@ def _in_steps(rows: Floats, step: float, origin: Floats | float = 0.0) -> Floats
 
 
 def within_radius(offsets: IntegerRows) -> Mask:
-    """|offset|² <= RADIUS² for whole-number rows, in any dimension.
-
-    Differences that are too far already are cut to RADIUS + 1; float64 adds the squares exactly up to 2^53 and stays
-    above RADIUS² = 2^40 once it is there.
-    """
+    """|offset|² <= RADIUS² for whole-number rows, in any dimension. Differences that are too far already are cut to
+    RADIUS + 1; float64 adds the squares exactly up to 2^53 and stays above RADIUS² = 2^40 once it is there."""
     if isinstance(offsets, SparseRows):
         return np.asarray(offsets.sums(_near(offsets.values) ** 2) <= float(RADIUS) ** 2)
     if isinstance(offsets, DeviceRows):

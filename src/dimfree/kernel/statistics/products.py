@@ -7,7 +7,7 @@ Proof: proofs/statistics/friends.md.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,23 +27,13 @@ SMALL = 2**24  # multiplications: so few are done in a few milliseconds, on one 
 _UNTHREADED = 2**18  # multiplications that OpenBLAS does without its threads; these, once woken, wait busily for 50 ms
 
 
-class Offsets(Protocol):
-    """Private: some records about a centre, named by their position among these."""
-
-    def squares(self) -> Floats:
-        """Squared norms."""
-
-    def products(self, rows: Integers, columns: Integers) -> Any:
-        """Inner products of the records of `rows` with those of `columns`, where the records are."""
-
-
-def about(records: Table, which: Integers, centre: Table) -> Offsets:
-    """The records named, about a centre: a table of one row."""
+def about(records: Table, centre: Table) -> "Offsets":
+    """The records about a center, a table of one row."""
     if isinstance(records, SparseRows):
-        return SparseOffsets.of(minus(records[which], centre))
+        return SparseOffsets.of(minus(records, centre))
     if isinstance(records, DeviceRows):
-        return DeviceOffsets.of(records, which, densely(centre)[0])
-    return DenseOffsets(records, which, densely(centre)[0])
+        return DeviceOffsets((records - DeviceRows(beside(records.tensor, densely(centre)))).floats().tensor)
+    return DenseOffsets(records, densely(centre)[0])
 
 
 def middle(records: Table) -> Table:
@@ -68,7 +58,6 @@ class DenseOffsets:
     """Private: offsets are formed block by block, never all at once."""
 
     records: NDArray[Any]
-    which: Integers
     centre: NDArray[Any]
 
     def squares(self) -> Floats:
@@ -78,7 +67,7 @@ class DenseOffsets:
             offsets = self._offsets(slice(start, start + rows), slice(None))
             return np.asarray(np.einsum("ij,ij->i", offsets, offsets))
 
-        return np.concatenate([np.zeros(0), *in_order(of_some, range(0, len(self.which), rows), cores())])
+        return np.concatenate([np.zeros(0), *in_order(of_some, range(0, len(self.records), rows), cores())])
 
     def products(self, rows: Integers, columns: Integers) -> Floats:
         """Accumulated over blocks of coordinates."""
@@ -96,19 +85,18 @@ class DenseOffsets:
     ) -> NDArray[np.float32]:
         """Some coordinates of all records, each record times its factor, in memory that is large enough."""
         width = len(self.centre[block])
-        part = memory[: len(self.which) * width].reshape(-1, width)
+        part = memory[: len(self.records) * width].reshape(-1, width)
 
         def fill(some: slice) -> None:
             np.multiply(self._offsets(some, block), factors[some, None], out=part[some], casting="unsafe")
 
         rows = max(1, _FEW_CELLS // part.shape[1])
-        for _ in in_order(fill, [slice(start, start + rows) for start in range(0, len(part), rows)], threads):
-            pass
+        list(in_order(fill, [slice(start, start + rows) for start in range(0, len(part), rows)], threads))
         return part
 
     def _offsets(self, rows: Integers | slice, block: slice) -> Floats:
         """Differences in the records' own type, then as floats, without an array of either in between."""
-        some = self.records[as_slice(self.which[rows]), block]
+        some = self.records[rows if isinstance(rows, slice) else as_slice(rows), block]
         offsets = np.empty(some.shape)
         kind = np.result_type(self.records, self.centre)
         return np.subtract(some, self.centre[block], out=offsets, dtype=kind, casting="unsafe")
@@ -126,16 +114,10 @@ def product(left: Floats, right: Floats) -> Floats:
 
 
 @cache
-def float32_is_whole() -> bool:
-    """Whether products in 32 bits keep all 24 bits of a number here: a library may be set to shorten them for speed."""
-    return keeps_24_bits(np.matmul)
-
-
-def keeps_24_bits(multiply: Callable[[Any, Any], Any]) -> bool:
-    """Whether products in 32 bits are right that have 24 bits: of two numbers of 12 bits, and of 24 bits and one.
-
-    Every entry has one term. The first shows what is lost of a product, the others what is lost of a number.
-    """
+def float32_is_whole(multiply: Callable[[Any, Any], Any] = np.matmul) -> bool:
+    """Whether products in 32 bits keep all 24 bits of a number here: a library may be set to shorten them for speed.
+    Tried on products of 24 bits: of two numbers of 12 bits, and of 24 bits and one. Every entry has one term. The first
+    shows what is lost of a product, the others what is lost of a number."""
     places, one = np.arange(_TRIED), np.ones(_TRIED)
     long = 2.0**23 + 1 + 65498 * places  # odd, of 24 bits: two parts of 11 bits do not hold them
     trials = [(2049 + 2 * places, 4095 - 2 * places), (long, one), (one, long)]
@@ -189,11 +171,6 @@ class DeviceOffsets:
 
     tensor: Tensor
 
-    @classmethod
-    def of(cls, records: DeviceRows, which: Integers, centre: NDArray[np.generic]) -> "DeviceOffsets":
-        chosen = records if len(which) == len(records) else records[which]  # `which` is in order, none twice
-        return cls((chosen - DeviceRows(beside(chosen.tensor, centre[None]))).floats().tensor)
-
     def squares(self) -> Floats:
         torch, rows = namespace(self.tensor), DeviceRows(self.tensor)
         found = [self.tensor[part].square().sum(1) for part in parts(rows)]
@@ -202,3 +179,6 @@ class DeviceOffsets:
     def products(self, rows: Integers, columns: Integers) -> Tensor:
         left, right = (DeviceRows(self.tensor)[which].tensor for which in (rows, columns))
         return left @ right.T
+
+
+Offsets = DenseOffsets | SparseOffsets | DeviceOffsets  # private; records are named by their position among these

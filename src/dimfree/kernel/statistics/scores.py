@@ -6,7 +6,7 @@ non-negative. Proof: proofs/statistics/scores.md.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from dimfree._types import Floats, Integers
 from dimfree.accounting.budget import Neighbours
 from dimfree.data.blocks import Columns, Mask, Rows, densely
 from dimfree.data.gpu.rows import namespace, rooted
-from dimfree.kernel.rows.clip import BALL, are_outside, clipped_total, squares
+from dimfree.kernel.rows.clip import BALL, clipped_total, squares
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.clipped_sum import Centred, for_columns
 
@@ -25,13 +25,8 @@ _PROBES, _FEWEST_PROBES = 256, 48  # records, at most and at least, for a good f
 _PROBED = 2**20  # entries of theirs
 
 
-def phi(u: Floats) -> Floats:
-    """u up to 1, then 2√u - 1: one extreme coordinate does not take the whole norm."""
-    return _become_phi(np.array(u, dtype=np.float64))
-
-
 def _become_phi(u: Any) -> Any:
-    """φ of fresh memory, which it overwrites; roots take long, and few entries need one."""
+    """φ, u up to 1, then 2√u - 1, of fresh memory, which it overwrites; roots take long, and few entries need one."""
     if not isinstance(u, np.ndarray):  # on a device it is quicker to take all roots
         xp = namespace(u)
         slow = rooted(xp.clip(u, 1, None))
@@ -59,8 +54,7 @@ class Scoring(Centred):
         with np.errstate(all="ignore"):
             squares = values - for_columns(self.centre, values, columns)
             squares *= squares
-            per_unit = self.kept("unit", unit, lambda: 1 / np.asarray(unit * np.square(self.scale)))
-            squares *= for_columns(per_unit, values, columns)
+            squares *= for_columns(1 / np.asarray(unit * np.square(self.scale)), values, columns)
             scores = _become_phi(squares)
             scores *= 1 / np.float64(step)
             return scores
@@ -75,20 +69,15 @@ def _clipped_total(scoring: Scoring, unit: float, rows: Rows) -> Integers:
     return clipped_total(rows, scoring.norm, partial(scoring.scores, unit))
 
 
-@dataclass(repr=False)
 class ScoreLengths:
     """Private: how many scores are clipped at any unit; records whose decision follows from other units are not scored.
-
     A score shrinks as its unit grows, also as rounded: what is clipped at one unit is clipped at all smaller ones. An
-    invalid record has the score 0.
-    """
+    invalid record has the score 0."""
 
-    space: Space
-    scoring: Scoring
-    _clipped: Floats = field(
-        default_factory=lambda: np.zeros(0)
-    )  # of each record: the largest unit that clips its score,
-    _whole: Floats = field(default_factory=lambda: np.zeros(0))  # and the smallest that does not, of those asked so far
+    def __init__(self, space: Space, scoring: Scoring) -> None:
+        self.space, self.scoring = space, scoring.before(space.units)
+        self._clipped = np.zeros(0)  # of each record the largest unit that clips its score, of those asked so far
+        self._whole = np.zeros(0)  # and the smallest that does not
 
     def clipped(self, unit: float) -> int:
         """How many scores are clipped at this unit."""
@@ -108,7 +97,8 @@ class ScoreLengths:
         while high - low > 1:
             middle = (low + high) // 2
             scores = partial(self.scoring.scores, float(grid[middle]))
-            many = are_outside(rows, self.scoring.norm, scores).sum() > share * len(rows)
+            outside = squares(rows, self.scoring.norm / BALL, scores) > float(BALL) ** 2
+            many = outside.sum() > share * len(rows)
             low, high = (middle, high) if many else (low, middle)
         return float(grid[high])
 
@@ -122,7 +112,3 @@ class ScoreLengths:
         which = np.flatnonzero(among)
         self._clipped[which[outside]] = unit
         self._whole[which[~outside]] = unit
-
-
-def lengths_of(space: Space, scoring: Scoring) -> ScoreLengths:
-    return ScoreLengths(space, scoring.before(space.units))

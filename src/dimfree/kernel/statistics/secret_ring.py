@@ -51,11 +51,9 @@ def fixed_samples(count: int, sizes: Sequence[int], noise: Noise) -> list[NDArra
 
 
 def pair_scoring(scale: Floats, norm: float) -> Scoring:
-    """Scores of φ((x - y)²/(2·R·scale²)), of half the differences; an infinite scale leaves a coordinate out. Public.
-
-    A score is a non-negative vector of norm at most BALL. Two pairs go and one comes, so the sum over all pairs moves
-    by at most √5·BALL under add-remove; by 2√2·BALL under replace-one.
-    """
+    """Scores of φ((x - y)²/(2·R·scale²)), of half the differences; an infinite scale leaves a coordinate out. Public. A
+    score is a non-negative vector of norm at most BALL. Two pairs go and one comes, so the sum over all pairs moves by
+    at most √5·BALL under add-remove; by 2√2·BALL under replace-one."""
     return Scoring(np.zeros(len(scale)), scale / math.sqrt(2), norm)
 
 
@@ -67,11 +65,10 @@ def ring_order(count: int, noise: Noise) -> Integers:
 @during("differences in the core's sample")
 def ring_differences(space: Space, sampled: Mask | None, capacity: int, *, noise: Noise) -> Space:
     """Half of each valid (sampled) record less half of its successor, a row for each; memory for `capacity`. Private.
-
-    Halves, so that the difference of finite records is finite. A lone record is its own successor.
-    """
+    Halves, so that the difference of finite records is finite. A lone record is its own successor."""
     size = max(space.count if sampled is None else int(sampled.sum()), capacity)
-    if (untouched := space.as_it_is(sampled)) is not None:
+    raw = space.units is not None and (space.units == 1).all()  # nothing to rescale
+    if raw and (untouched := space.records.as_it_is(sampled)) is not None:
         return Space(_differences_at_hand(*untouched, size, noise), Isotropic(1.0))
     rows = gathered(space.chosen_blocks(sampled), (size, space.dimension), np.float64, cores())
     return Space(half_differences(rows, ring_order(len(rows), noise)), Isotropic(1.0))

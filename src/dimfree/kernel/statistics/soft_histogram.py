@@ -34,11 +34,9 @@ _HERE, _NEXT = np.floor(STEP * np.cos(_TURN)), np.floor(STEP * np.sin(_TURN))  #
 
 @dataclass(frozen=True)
 class Magnitudes:
-    """Cells of a factor 8 for |x|, and the first cell for zeros and what is smaller than all others.
-
-    Between powers of two the place is linear in |x|: no logarithm, whose last bit could depend on the batch. So is a
-    float's exponent and fraction, read as one whole number.
-    """
+    """Cells of a factor 8 for |x|, and the first cell for zeros and what is smaller than all others. Between powers of
+    two the place is linear in |x|: no logarithm, whose last bit could depend on the batch. So is a float's exponent and
+    fraction, read as one whole number."""
 
     lowest: ClassVar[int] = -60  # of the exponents, to base 2: 1e-18
     octaves: ClassVar[int] = 3
@@ -131,10 +129,8 @@ def _parts(places: Any, cells: int, size: int, kind: Any = np.int64) -> Any:
 
 
 def _tallied(where: Integers, size: int) -> Integers:
-    """The weights of entries, each given by its part of a cell. Whole numbers below 2^53: exact as floats.
-
-    Few parts (a public number) are counted first, and weighed together. A missing entry lies beyond the cells.
-    """
+    """The weights of entries, each given by its part of a cell. Whole numbers below 2^53: exact as floats. Few parts (a
+    public number) are counted first, and weighed together. A missing entry lies beyond the cells."""
     if size * PARTS <= _MOST:
         counted = np.bincount(where, minlength=size * PARTS + 1)[:-1].reshape(-1, PARTS)
         total, following = (counted @ weights.astype(np.int64) for weights in (_HERE, _NEXT))

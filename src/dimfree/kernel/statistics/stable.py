@@ -25,10 +25,8 @@ _SAFE = 2**62
 
 
 def stability(counts: Integers, full_share: Fraction, budget: int, neighbours: Neighbours) -> int:
-    """T = min{k >= 0 : #{j : c_j < b·n + s·k} + k >= B}, in exact arithmetic; neighbours differ by at most one.
-
-    The slope s is b under add/remove (P13), 1 under replace-one (P4).
-    """
+    """T = min{k >= 0 : #{j : c_j < b·n + s·k} + k >= B}, in exact arithmetic; neighbours differ by at most one. The
+    slope s is b under add/remove (P13), 1 under replace-one (P4)."""
     rise = full_share if neighbours is Neighbours.ADD_REMOVE else Fraction(1)  # P13
     full, scale = full_share * len(counts), full_share.denominator  # all thresholds are multiples of 1/scale
     shortfall = np.sort(counts * scale)
@@ -58,10 +56,8 @@ def weights(counts: Integers, start: Fraction, full_share: Fraction) -> Integers
 
 
 def core_sensitivity(count: int, full_share: Fraction, budget: int, neighbours: Neighbours) -> float:
-    """Largest move of the weighted mean between neighbours that both have T >= 2, in units of the radius (P5).
-
-    `count` is a lower bound on the larger size under add/remove (the bound falls with n), the size under replace-one.
-    """
+    """Largest move of the weighted mean between neighbours that both have T >= 2, in units of the radius (P5). `count`
+    is a lower bound on the larger size under add/remove (the bound falls with n), the size under replace-one."""
     n, b, a = float(count), float(full_share), float(start_share(count, neighbours))
     changed = (budget - 2) / ((b - a) * n)
     if neighbours is Neighbours.ADD_REMOVE:
@@ -84,19 +80,15 @@ def admissible(count: int, full_share: Fraction, budget: int, neighbours: Neighb
 
 def mean_event(sensitivity: float, mu: float, dimension: int, step: float, purpose: str) -> tuple[Gaussian, int]:
     """The cost of a mean of the given sensitivity (in record steps), and the number of extra bits of its noise grid.
-
-    Rounding to the grid adds one step per coordinate: sqrt(d) to the L2 sensitivity (M8).
-    """
+    Rounding to the grid adds one step per coordinate: sqrt(d) to the L2 sensitivity (M8)."""
     bits = refining_bits(sensitivity, mu)
     steps = sensitivity * 2**bits * (1 + 1e-15) + math.sqrt(dimension)
     return charged_gaussian(steps, mu, dimension, step / 2**bits, purpose), bits
 
 
 def rounded_mean(values: IntegerRows, weights: Integers, bits: int) -> NDArray[np.object_]:
-    """round(2^bits · Σ w_j x_j / Σ w_j) as Python integers; zero if nothing has weight.
-
-    Offsets from one weighted record keep the sums small; the result does not depend on which one.
-    """
+    """round(2^bits · Σ w_j x_j / Σ w_j) as Python integers; zero if nothing has weight. Offsets from one weighted
+    record keep the sums small; the result does not depend on which one."""
     weighted = np.flatnonzero(weights)
     total = int(weights.sum())
     if not len(weighted):
@@ -110,10 +102,8 @@ def rounded_mean(values: IntegerRows, weights: Integers, bits: int) -> NDArray[n
 def _weighted_offsets(
     values: IntegerRows, weights: Integers, weighted: Integers, origin: IntegerRows
 ) -> NDArray[np.object_]:
-    """Σ w_j (x_j - origin): 64-bit sums over blocks small enough not to overflow, else added up as Python integers.
-
-    A dense block is every row in it, a view: so memory use does not depend on how many have weight.
-    """
+    """Σ w_j (x_j - origin): 64-bit sums over blocks small enough not to overflow, else added up as Python integers. A
+    dense block is every row in it, a view: so memory use does not depend on how many have weight."""
     largest = int(weights.max()) * 2 * RADIUS
     rows = max(1, min(_CELLS // width(values), _SAFE // largest))
     fits = len(weighted) * largest < _SAFE

@@ -25,10 +25,8 @@ STEPS = 2**20  # grid steps to one unit of a released number
 EVEN = 0.3  # the length to which a vector of squared coordinates is clipped
 UNIT = LENGTH**2  # steps to the outer product of a direction with itself
 DIAGONAL, BESIDE = 29, 41  # 41² < 2·29²: so weighted, half the matrix is no longer than 29 times the whole of it
-OUTER_SENSITIVITY = {
-    Neighbours.ADD_REMOVE: 1.0,
-    Neighbours.REPLACE_ONE: math.sqrt(2) * (1 + 1e-15),
-}  # of A, in its Frobenius norm (P12)
+# of A, in its Frobenius norm (P12)
+OUTER_SENSITIVITY = {Neighbours.ADD_REMOVE: 1.0, Neighbours.REPLACE_ONE: math.sqrt(2) * (1 + 1e-15)}
 _FINE = 17  # bits of the largest coordinate of an offset: more than a direction keeps of it
 _EXACT = 53
 _SHORTER = 1 - 2.0**-40  # covers the rounding of a root, a quotient and a product
@@ -50,10 +48,8 @@ class Lookout(Centred):
 
 
 def unit_steps(offsets: Floats) -> Floats:
-    """Finite rows as whole numbers of length at most LENGTH, toward zero; a function of each row alone.
-
-    Rows are first rounded to integers whose squares add up without rounding, so no order of summation matters.
-    """
+    """Finite rows as whole numbers of length at most LENGTH, toward zero; a function of each row alone. Rows are first
+    rounded to integers whose squares add up without rounding, so no order of summation matters."""
     bits = min(_FINE, (_EXACT - (offsets.shape[1] - 1).bit_length()) // 2)
     exponents = np.frexp(np.abs(offsets).max(axis=1, initial=0.0))[1]
     whole = np.rint(np.ldexp(offsets, (bits - exponents)[:, None]))
@@ -66,11 +62,9 @@ def unit_steps(offsets: Floats) -> Floats:
 def sighted(
     space: Space, lookout: Lookout, basis: Basis | None, among: Mask | None = None, *, spread_alone: bool = False
 ) -> Integers:
-    """Three exact sums over the directions u of all valid records (`among`: of these), one after the other. Private.
-
-    Σ k·u∘u in steps of EVEN / BALL, k = min(1, 0.3/|u∘u|₂); Σ k, in 1/STEPS; Σ |T u|₁/√D, in 1/STEPS, T the public
-    basis, if any. `spread_alone`: the others are left at zero.
-    """
+    """Three exact sums over the directions u of all valid records (`among`: of these), one after the other. Private. Σ
+    k·u∘u in steps of EVEN / BALL, k = min(1, 0.3/|u∘u|₂); Σ k, in 1/STEPS; Σ |T u|₁/√D, in 1/STEPS, T the public basis,
+    if any. `spread_alone`: the others are left at zero."""
     of_rows = partial(_sums_of, lookout.before(space.units), basis, spread_alone)
     return space.summed(of_rows, space.dimension + 2, among)
 
