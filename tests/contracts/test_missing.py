@@ -119,13 +119,6 @@ def test_an_entry_that_is_no_finite_number_is_missing_in_every_format(tmp_path):
     assert {by_column(way).to_json() for way in ways} == {by_column(frame).to_json()}
 
 
-def test_arrays_sparse_tables_lists_and_dask_give_the_same_bits():
-    da = pytest.importorskip("dask.array", reason="Dask is not installed")
-    X = table(600)
-    ways = (sparse.csr_array(X), X.tolist(), np.ma.masked_invalid(X), da.from_array(X, chunks=(97, 5)))
-    assert {by_column(way).to_json() for way in ways} == {by_column(X).to_json()}
-
-
 # -------------------------------------------------------------------------------------------- persons, groups, others
 
 

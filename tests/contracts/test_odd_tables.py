@@ -11,7 +11,6 @@ import pytest
 from scipy import sparse
 
 from dimfree import release_mean
-from dimfree.errors import DimfreeError
 from dimfree.noise import SeededNoise
 
 ROWS = 1501
@@ -124,28 +123,6 @@ def test_every_kind_of_table_has_the_same_answer(name):
         if not found.refused:
             assert np.array_equal(found.mean, wanted.mean)
             assert np.array_equal(found.noise_stddev, wanted.noise_stddev)
-
-
-@pytest.mark.parametrize("name", ["nobody", "one person", "two persons", "many columns, few people"])
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_too_few_people_are_refused_in_words_that_public_numbers_decide(name, relation):
-    release = released(ODD[name], "relative", neighbours=relation)
-    assert release.refused
-    assert "Too few records for objective='relative'" in release.refusal
-    other = np.where(np.isfinite(ODD[name]), 1e9 - 5 * ODD[name], 0.0)  # other values, the same noise: the same words
-    assert released(other, "relative", neighbours=relation).refusal == release.refusal
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("name", [name for name in ODD if not np.isfinite(ODD[name].astype(float)).all()])
-def test_errors_about_invalid_rows_tell_no_value_and_draw_no_noise(name, objective):
-    noise = SeededNoise(1)
-    before = noise.gaussian(10.0, 3)
-    fresh = SeededNoise(1)
-    with pytest.raises(DimfreeError, match="finite") as caught:
-        released(ODD[name], objective, on_missing="raise", noise=fresh)
-    assert "nan" not in str(caught.value).lower().replace("nan, infinity", "")
-    assert np.array_equal(fresh.gaussian(10.0, 3), before)
 
 
 def test_an_ordinary_column_is_as_good_beside_odd_ones_and_one_far_record_moves_little():

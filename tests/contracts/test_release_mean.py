@@ -10,7 +10,6 @@ from flat_options import with_options
 from recording import RecordingNoise
 from routes import through_the_core
 
-from dimfree.data import records
 from dimfree.data.records import Records
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
 from dimfree.kernel.statistics.friends import RADIUS
@@ -104,13 +103,6 @@ def test_every_shape_releases(table, way, shape):
 
 
 # The caller's data
-
-
-@every_way
-def test_how_the_table_is_cut_into_blocks_does_not_matter(monkeypatch, table, way):
-    whole = released(table, way)
-    monkeypatch.setattr(records, "_BLOCK_ENTRIES", 100)
-    assert released(table, way) == whole
 
 
 # Equivariance

@@ -79,21 +79,6 @@ def test_invalid_rows_and_missing_keys(frame):
     assert release(holes, unit="who", on_missing="drop") == release(without, unit="who", on_missing="drop")
 
 
-STRANGE = [5, True, 1.5, None, [KEY], 1j, b"x"]
-
-
-@pytest.mark.parametrize("strange", STRANGE, ids=map(repr, STRANGE))
-def test_no_key_of_one_person_stops_the_release_of_the_others(frame, strange):
-    """Under "drop" an error would tell that such a person is there."""
-    rows, keys = frame[["age", "income"]], list(frame["who"])
-    keys[7] = strange
-    told = isinstance(strange, int | bytes)  # somebody else's row, or nobody's
-    wanted = [*keys[:7], "somebody" if told else None, *keys[8:]]
-    found, alike = (release(rows, unit=unit, on_missing="drop") for unit in (keys, wanted))
-    assert found == alike
-    assert not found.refused
-
-
 def test_a_series_with_another_index_is_never_matched_by_position(frame):
     rows, who = frame[["age", "income"]], frame["who"]
     wanted = release(rows, unit=list(who))
