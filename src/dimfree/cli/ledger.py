@@ -14,7 +14,7 @@ from rich.console import Console
 import dimfree
 from dimfree.arguments import REQUIRED, Argument
 from dimfree.cli.course import current, undivided
-from dimfree.cli.options import FORCE, JSON, takes
+from dimfree.cli.options import FORCE, JSON, place, takes
 from dimfree.cli.output import check_outputs, draw_table
 from dimfree.errors import InvalidFile, InvalidParameter
 
@@ -23,7 +23,7 @@ from dimfree.errors import InvalidFile, InvalidParameter
 WRONG = 1  # the exit code of a ledger that is damaged or was changed
 
 DATASET = Argument(REQUIRED, "Which data set, as it was named when its ledger was opened.", str)
-FILE = Argument(REQUIRED, "The SQLite file that holds the ledgers.", Path, metavar="LEDGER", positional=True)
+FILE = place("The SQLite file that holds the ledgers.", "LEDGER")
 
 
 @takes(

@@ -12,38 +12,27 @@ import typer
 import dimfree
 from dimfree.arguments import REQUIRED, Argument
 from dimfree.cli.ledger import ledger_rows
-from dimfree.cli.options import FORCE, JSON, RECORD, takes
+from dimfree.cli.options import FORCE, JSON, place, takes
 from dimfree.cli.output import check_outputs
 from dimfree.cli.progress import working
 from dimfree.errors import InvalidFile, InvalidParameter
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 
+_REGISTRY = "Also write an entry for a registry of deployments to a .json file. Nothing is sent."
 PAGE, PICTURES = ".html", (".svg", ".png")
 
 
 @takes(
     "record page title dataset purpose owner ledger registry level force",
-    record=Argument(REQUIRED, f"A {RECORD}", Path, metavar="RECORD", positional=True),
-    page=Argument(
-        REQUIRED,
-        "An .html page; or the mean: .csv, .parquet, .npy, .npz; a plot: .svg, .png.",
-        Path,
-        metavar="PAGE",
-        positional=True,
-    ),
+    record=place("A release record, as dimfree mean --json writes it.", "RECORD"),
+    page=place("An .html page; or the mean: .csv, .parquet, .npy, .npz; a plot: .svg, .png.", "PAGE"),
     title=Argument(None, "Its title; by default the number of columns."),
     dataset=Argument(None, "The data set; with --ledger, the one whose ledger it is.", metavar="NAME"),
     purpose=Argument(None, "What the release is for; by default the purpose in the ledger.", metavar="TEXT"),
     owner=Argument(None, "Who is responsible for the data.", metavar="TEXT"),
     ledger=Argument(None, "Show its remaining budget, too; nothing is charged.", Path | None, None, "FILE"),
-    registry=Argument(
-        None,
-        "Also write an entry for a registry of deployments to a .json file. Nothing is sent.",
-        Path | None,
-        None,
-        "FILE",
-    ),
+    registry=Argument(None, _REGISTRY, Path | None, None, "FILE"),
     level=Argument(0.95, "Of the confidence intervals.", float),
     force=FORCE,
 )
@@ -95,13 +84,7 @@ def report(asked: Any) -> None:
 
 @takes(
     "records delta json",
-    records=Argument(
-        REQUIRED,
-        "Release records, as dimfree mean --json writes them.",
-        list[Path],
-        metavar="RECORD...",
-        positional=True,
-    ),
+    records=place("Release records, as dimfree mean --json writes them.", "RECORD...", list[Path]),
     delta=Argument(REQUIRED, "The delta that you accept for all of them together.", float),
     json=JSON,
 )
