@@ -13,6 +13,7 @@ from dimfree.errors import DimfreeError, RefusedRelease
 from dimfree.interop.mean import PrivateMean
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
+from dimfree.report.summary import summary_rows
 from dimfree.shapes import Diagonal, Isotropic
 
 CANARY = 918273645.125
@@ -48,7 +49,7 @@ def test_a_release_is_silent(table, said_by, way, spread):
     """About values; and under add/remove only a noisy number of records leaves."""
     found, said = said_by(lambda: release(table, shape=Isotropic(spread), **way))
     assert found.refused == (spread < 1)
-    rows = str(found.ledger.summary_rows()) + repr(found.ledger)
+    rows = str(summary_rows(found.ledger)) + repr(found.ledger)
     documents = [found.to_json(), repr(found), str(found), found.guarantee.statement(), rows, str(found.parameters)]
     assert_silent(*said, *documents)
     public = way.get("neighbours") == "replace-one"

@@ -67,10 +67,9 @@ class Calibration:
 def calibrate_private_count(
     budget: Budget, failure: float, *, untested: bool = False, search_share: float = 0.0, ring_share: float = 0.0
 ) -> Calibration:
-    """Add/remove: a noisy count, then the branch chosen by it. The maximum over all branches fits the budget (P9, P18).
+    """Add-remove: a noisy count, then the branch chosen by it. The maximum over all branches fits the budget (P9, P18).
 
-    `untested`: with a branch of Gaussian releases alone. It gives way: its precision is the largest that fits beside
-    the others, which are the same with and without it.
+    `untested`: with a branch of Gaussian releases alone, of the largest precision that the others leave.
     """
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     count_mu = largest_mu(epsilon, delta) / COUNT_STDDEV
@@ -84,10 +83,7 @@ def calibrate_private_count(
 
 
 def _fitted(plan: Calibration, epsilon: float, delta: float, slacks: tuple[float, ...]) -> Calibration | None:
-    """The plan with a branch without a test of the largest precision that fits; without, if none does; None: too much.
-
-    The one place where a menu is accepted: its profile, behind the count, is at most delta (P9, P18).
-    """
+    """The plan with the untested branch of the largest precision that fits; without, if none does; None: too much."""
     count_mu = 0.0 if plan.count_stddev is None else 1 / plan.count_stddev
     mu_full = largest_mu(epsilon, delta)
     alone = [OnlyGaussian(math.sqrt((mu_full / slack) ** 2 - count_mu**2)) for slack in slacks]
@@ -102,8 +98,7 @@ def _fitted(plan: Calibration, epsilon: float, delta: float, slacks: tuple[float
 def calibrate_public_count(
     budget: Budget, failure: float, *, search_share: float = 0.0, ring_share: float = 0.0
 ) -> Calibration:
-    """Replace-one: no count. Each branch alone fits the budget; the number of records, being public, chooses one,
-    so only that one is charged."""
+    """Replace-one: no count. The number of records, being public, chooses a branch: each alone fits the budget."""
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     tested, ringed = (
         tuple(branch for branch in each if total_delta(epsilon, 0.0, branch.profile) <= delta)
@@ -114,10 +109,7 @@ def calibrate_public_count(
 
 @lru_cache(maxsize=64)
 def calibrate_gaussian(budget: Budget, *, private_count: bool) -> Calibration:
-    """Gaussian releases alone: the noisy count, if the number of records is private, and one branch without a test.
-
-    The precisions add up to that of the best single Gaussian, or a little less (P17, P18).
-    """
+    """Gaussian releases alone, of about the best single Gaussian's precision, the noisy count included (P17, P18)."""
     epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
     plan = Calibration(COUNT_STDDEV / largest_mu(epsilon, delta) if private_count else None, ())
     return _fitted(plan, epsilon, delta, ALONE_SLACKS) or plan
@@ -126,10 +118,9 @@ def calibrate_gaussian(budget: Budget, *, private_count: bool) -> Calibration:
 def _tested(
     epsilon: float, delta: float, margin: float, count_mu: float, failure: float, search_share: float, ring_share: float
 ) -> list[tuple[Tested, ...]]:
-    """Branches with a test: of the core's searches, and of those of the ring (none at a share of 0).
+    """Branches with a test: of the core's searches, of the ring's; each alone costs at most (epsilon, margin·delta).
 
-    One for each slack that has a ladder; each alone costs at most (epsilon, margin·delta). Short ladders are for few
-    records, which need a more precise search: its share grows with f (P9).
+    Short ladders are for few records, which need a more precise search: its share grows with f (P9).
     """
     mu_full, found = largest_mu(epsilon, delta), []
     core = [(slack, growth * search_share) for slack, growth in zip(SLACKS, _SEARCH_GROWTH, strict=True)]
@@ -183,9 +174,9 @@ def remaining_mu(branch: Branch, *spent: float) -> float:
 
 @lru_cache(maxsize=256)
 def shortest_ladder(epsilon: float, delta: float, mu_before: float, mu_after: float, failure: float) -> Ladder | None:
-    """The shortest ladder reaching 1 - failure that is (epsilon, delta)-private together with mu_before and mu_after.
+    """The shortest ladder reaching 1 - failure that is (epsilon, delta)-private with mu_before and mu_after, or None.
 
-    A heuristic search: privacy rests only on the check in `_accepted` (P9). None if no ladder was found.
+    A heuristic search: what it finds rests on the check in `_accepted` alone (P9).
     """
     level = epsilon - _refusal_loss(mu_before, delta)
     if level <= 0:

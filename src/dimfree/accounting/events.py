@@ -11,8 +11,8 @@ from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.discrete import (
     EPSILON_SHARE,
@@ -30,6 +30,7 @@ from dimfree.errors import AccountingError
 LEAST_STDDEV = 2.0**24  # in steps of a refined grid: there the extra cost of discrete noise is negligible (M8)
 COUNT_STEPS = 2**14  # grid steps to one record, in a noisy count
 SEARCH_STEPS = 2**20  # the same in the noisy answers of a search
+_GAUSSIANS = "before", "searches", "after"  # the lists of Gaussian releases in `Costs`
 COARSE_SHARE = 0.25  # of the extra cost of one noisy count with all of the precision: more than the counts of any run
 
 
@@ -48,17 +49,11 @@ class Gaussian:
         """sensitivity / stddev, rounded up."""
         return self.sensitivity / self.stddev * (1 + 1e-15)
 
-    @property
-    def row(self) -> tuple[str, str, str]:
-        """(what, how, cost) for a table; public numbers only."""
-        return self.purpose, f"discrete Gaussian, {self.dimension} value(s)", f"mu = {self.mu:.4g}"
-
 
 def charged_gaussian(sensitivity: float, mu: float, dimension: int, step: float, purpose: str) -> Gaussian:
     """The cost of one Gaussian release of precision mu², with the standard deviation its noise has to have.
 
     `sensitivity`: how far one record moves the released integers, in L2 and in grid steps, rounded up by the caller.
-    `step`: one grid step, in units of the released quantity.
     The only place where noise is computed from mu: the quotient is rounded up, so that sensitivity / stddev <= mu.
     Proof: proofs/accounting/precision.md (part 4).
     """
@@ -66,10 +61,7 @@ def charged_gaussian(sensitivity: float, mu: float, dimension: int, step: float,
 
 
 def refining_bits(sensitivity: float, mu: float) -> int:
-    """By how many bits a grid is refined so that the charged stddev is at least LEAST_STDDEV of its steps.
-
-    `sensitivity` in steps of the unrefined grid.
-    """
+    """By how many bits a grid is refined so that the charged stddev is at least LEAST_STDDEV of its steps."""
     return max(0, math.ceil(math.log2(LEAST_STDDEV * mu / sensitivity)))
 
 
@@ -97,15 +89,11 @@ class Tested:
     mu: float
     search_mu: float = 0.0
 
-    def profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def profile(self, x: Floats) -> Floats:
         return after_gaussians(self.search_mu, self.without_searches, x)
 
-    def without_searches(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def without_searches(self, x: Floats) -> Floats:
         return ladder_profile(self.ladder, self.mu, x)
-
-    @property
-    def row(self) -> tuple[str, str, str]:
-        return "stability test", f"one bit, ladder of {self.ladder.length} steps", f"then mu <= {self.mu:.4g}"
 
 
 @dataclass(frozen=True)
@@ -116,23 +104,15 @@ class Bounded:
     failure: float
     search_mu: ClassVar[float] = 0.0
 
-    def profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def profile(self, x: Floats) -> Floats:
         return hockey_stick(self.mu, x) + self.failure
 
     without_searches = profile
-
-    @property
-    def row(self) -> tuple[str, str, str]:
-        return "noisy lower bound", f"fails with probability {self.failure:.2g}", f"mu <= {self.mu:.4g}"
 
 
 @dataclass(frozen=True)
 class Unlisted(Bounded):
     """Noisy counts of keys that nobody listed; a key of one person is published with probability `failure` (M4)."""
-
-    @property
-    def row(self) -> tuple[str, str, str]:
-        return "groups of one person", f"named with probability {self.failure:.2g}", f"else mu <= {self.mu:.4g}"
 
 
 @dataclass(frozen=True)
@@ -142,26 +122,17 @@ class OnlyGaussian:
     mu: float
     search_mu: ClassVar[float] = 0.0
 
-    def profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def profile(self, x: Floats) -> Floats:
         return hockey_stick(self.mu, x)
 
     without_searches = profile
 
-    @property
-    def row(self) -> tuple[str, str, str]:
-        return "no test", "Gaussian releases alone", f"mu <= {self.mu:.4g}"
-
 
 Branch = Tested | Bounded | OnlyGaussian
-_KINDS: dict[str, type[Branch]] = {
-    "tested": Tested,
-    "bounded": Bounded,
-    "unlisted": Unlisted,
-    "gaussian": OnlyGaussian,
-}
+_KINDS: dict[str, type[Branch]] = {"tested": Tested, "bounded": Bounded, "unlisted": Unlisted, "gaussian": OnlyGaussian}
 
 
-def branches_profile(menu: tuple[Branch, ...], x: NDArray[np.float64]) -> NDArray[np.float64]:
+def branches_profile(menu: tuple[Branch, ...], x: Floats) -> Floats:
     """The profile of a public choice among the branches or a refusal: the largest profile at every level (P9)."""
     return np.max([hockey_stick(0.0, x), *(branch.profile(x) for branch in menu)], axis=0)
 
@@ -223,15 +194,9 @@ class Costs:
         """The extra cost of each discrete release over the continuous one (M8)."""
         return [slack(g.stddev, g.sensitivity, g.dimension, self._inner[1]) for g in self._gaussians]
 
-    def summary_rows(self) -> list[tuple[str, str, str]]:
-        """(what, how, cost) for a table; public numbers only."""
-        return [event.row for event in self.events]
-
     def to_dict(self) -> dict[str, Any]:
         return {
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
-            "neighbours": self.neighbours.value,
+            **header(self.budget, self.neighbours),
             "before": [asdict(event) for event in self.before],
             "menu": [_branch_to_dict(branch) for branch in self.menu],
             "chosen": self.chosen,
@@ -242,16 +207,19 @@ class Costs:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Costs":
-        return cls(
-            budget=Budget(data["epsilon"], data["delta"]),
-            neighbours=Neighbours(data["neighbours"]),
-            before=tuple(Gaussian(**event) for event in data["before"]),
-            menu=tuple(_branch_from_dict(branch) for branch in data["menu"]),
-            chosen=data["chosen"],
-            searches=tuple(Gaussian(**event) for event in data["searches"]),
-            after=tuple(Gaussian(**event) for event in data["after"]),
-            filtered=data["filtered"],
-        )
+        parts: dict[str, Any] = {name: tuple(Gaussian(**event) for event in data[name]) for name in _GAUSSIANS}
+        menu = tuple(map(_branch_from_dict, data["menu"]))
+        return cls(*read_header(data), menu=menu, chosen=data["chosen"], filtered=data["filtered"], **parts)
+
+
+def header(budget: Budget, neighbours: Neighbours) -> dict[str, Any]:
+    """What the dictionary of any costs begins with."""
+    return {"epsilon": budget.epsilon, "delta": budget.delta, "neighbours": neighbours.value}
+
+
+def read_header(data: dict[str, Any]) -> tuple[Budget, Neighbours]:
+    """Return the budget and the relation that `header` wrote."""
+    return Budget(data["epsilon"], data["delta"]), Neighbours(data["neighbours"])
 
 
 def _branch_to_dict(branch: Branch) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree._validate import check_positive, check_probability
 
-Curve = NDArray[np.float64]
 _TRANSFORM = 12 * 2.0**-52  # error of one convolution by Fourier transforms, per sqrt(length)·log2(length)
 _FLOOR = 1e-13  # everything else that is rounded; no delta below ten times this is promised
 _LEVEL = 1e-12  # relative shift of the level against the rounding of losses
@@ -34,13 +34,8 @@ class Pure:
     def __post_init__(self) -> None:
         check_positive("epsilon", self.epsilon)
 
-    def profile(self, x: Curve) -> Curve:
+    def profile(self, x: Floats) -> Floats:
         return response_profile(self.epsilon, 0.0, x)
-
-    @property
-    def row(self) -> tuple[str, str, str]:
-        """(what, how, cost) for a table."""
-        return self.purpose, "pure", f"epsilon = {self.epsilon:.4g}"
 
 
 @dataclass(frozen=True)
@@ -55,18 +50,14 @@ class Approximate:
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
 
-    def profile(self, x: Curve) -> Curve:
+    def profile(self, x: Floats) -> Floats:
         return response_profile(self.epsilon, self.delta, x)
-
-    @property
-    def row(self) -> tuple[str, str, str]:
-        return self.purpose, "approximate", f"epsilon = {self.epsilon:.4g}, delta = {self.delta:.2g}"
 
 
 Loss = Pure | Approximate
 
 
-def response_profile(epsilon: float, delta: float, x: Curve) -> Curve:
+def response_profile(epsilon: float, delta: float, x: Floats) -> Floats:
     """The largest possible profile of an (epsilon, delta)-private release: a failure, or a randomised response."""
     inside = -np.expm1(np.minimum(x - epsilon, 0.0)) / (1 + math.exp(-epsilon))
     equal = -np.expm1(np.minimum(x, 0.0))  # (1 - e^x)_+, the profile of two equal outputs; no profile is below it
@@ -80,14 +71,12 @@ class Dots:
 
     interval: float
     first: int  # masses[j] lies at the loss (first + j)·interval
-    masses: NDArray[np.float64]
+    masses: Floats
     infinite: float  # the mass at an infinite loss
     lost: float = 0.0  # a bound on the mass misplaced by rounding
 
     @classmethod
-    def connecting(
-        cls, curve: Callable[[NDArray[np.float64]], NDArray[np.float64]], steps: NDArray[np.int64], interval: float
-    ) -> "Dots":
+    def connecting(cls, curve: Callable[[Floats], Floats], steps: NDArray[np.int64], interval: float) -> "Dots":
         """Chords of `curve`, convex in e^x, between the levels steps · interval; above the last one it is constant."""
         values = np.minimum(curve(np.asarray(steps * interval, dtype=np.float64)), 1.0)
         falling = np.maximum.accumulate(values[::-1])[::-1]  # rounding may have made it rise; the larger is kept
@@ -123,7 +112,7 @@ class Dots:
         return min(1.0, found * (1 + 1e-12) + self.lost + _FLOOR)
 
 
-def _convolved(one: NDArray[np.float64], other: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def _convolved(one: Floats, other: Floats) -> tuple[Floats, float]:
     """The convolution of two lists of masses, and a bound on the mass that rounding misplaces."""
     few, many = sorted((one, other), key=np.count_nonzero)
     size, atoms = few.size + many.size - 1, np.flatnonzero(few)

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr
 
-Profile = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+from dimfree._types import Floats
+
+Profile = Callable[[Floats], Floats]
 
 FINE, COARSE = 300, 90  # chords; any number is sound, more are tighter: excess 0.03 % and 0.4 %
 _EDGE = 8.5
@@ -21,7 +23,7 @@ _ROUNDING = 1e-14  # times 1 + |x| + argument²: covers the relative errors of n
 _THIN = 40.0  # standard deviations beyond which a tail is 0 in floats
 
 
-def hockey_stick(mu: float, x: ArrayLike) -> NDArray[np.float64]:
+def hockey_stick(mu: float, x: ArrayLike) -> Floats:
     """The divergence of N(mu, 1) from N(0, 1) at level e^x, rounded up (where it exceeds 1e-300)."""
     x = np.asarray(x, dtype=np.float64)
     if mu == 0:
@@ -68,7 +70,7 @@ def total_delta(epsilon: float, mu_before: float, profile: Profile, chords: int 
     return float(ndtr(-_EDGE) * (1 + d[0]) + pieces.sum())
 
 
-def after_gaussians(mu: float, profile: Profile, x: NDArray[np.float64], chords: int = FINE) -> NDArray[np.float64]:
+def after_gaussians(mu: float, profile: Profile, x: Floats, chords: int = FINE) -> Floats:
     """The profile, at levels x, of Gaussian releases of precision mu² followed by `profile`, rounded up.
 
     The same chords as in `total_delta`, on one grid of levels that serves every x.
@@ -86,7 +88,7 @@ def after_gaussians(mu: float, profile: Profile, x: NDArray[np.float64], chords:
     return pieces.sum(axis=1) + ndtr(t[:, 0]) * d[0] + ndtr(-t[:, -1])
 
 
-def _mass(t: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mass(t: Floats) -> Floats:
     """Φ(t_{i+1}) - Φ(t_i) for rising t, from the side that loses fewer digits: slopes multiply the error."""
     tail = ndtr(-np.abs(t))  # Φ(t) up to 0, 1 - Φ(t) beyond
     mass = np.diff(tail)

@@ -13,11 +13,11 @@ from functools import cached_property, lru_cache, partial, reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dimfree._types import Floats
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.discrete import MOST_RELEASES, Slack, reserve, slack
-from dimfree.accounting.events import Branch, Costs, Gaussian, branches_profile
+from dimfree.accounting.events import Branch, Costs, Gaussian, branches_profile, header, read_header
 from dimfree.accounting.losses import Approximate, Dots, Loss, Pure, around, between, spread
 from dimfree.accounting.precision import compose, hockey_stick
 from dimfree.errors import AccountingError
@@ -29,10 +29,7 @@ _FAR = 600.0  # a level above every finite loss that floats resolve
 _PIECE, _SPAN = 130, 8.0  # levels at a time at most, and how far apart: each piece has a grid of its own
 _SETTLED = 1e-3  # how far above its limit, relatively, a profile may be at its edge
 _TAIL = 6.0  # standard deviations of the searches' loss by which they move the edge
-_FINEST, _COARSEST = (
-    1024,
-    2**17,
-)  # the same of several runs: this part of the least epsilon, but not of the sum of all losses
+_FINEST, _COARSEST = 1024, 2**17  # the same of several runs, of the least epsilon
 _TOLERANCE = 1e-4  # relative, of an epsilon that is searched
 
 
@@ -61,7 +58,7 @@ class Composition:
         return self.delta() <= self.budget.delta
 
     def _slacks(self) -> list[Slack]:
-        """The extra cost of each discrete Gaussian over the continuous one (M8)."""
+        """The extra cost of each discrete Gaussian (M8)."""
         gaussians = [loss for loss in self.losses if isinstance(loss, Gaussian)]
         if len(gaussians) > MOST_RELEASES or any(g.stddev < 1 for g in gaussians):
             raise AccountingError("More Gaussian releases, or coarser ones, than the discrete noise was charged for.")
@@ -93,28 +90,15 @@ class Composition:
         dots = [Dots.connecting(loss.profile, around(loss.epsilon, interval), interval) for loss in others]
         return reduce(Dots.then, [*dots, *gaussian_dots(mu, interval)]).delta(level)
 
-    def summary_rows(self) -> list[tuple[str, str, str]]:
-        """(what, how, cost) for a table; public numbers only."""
-        return [loss.row for loss in self.losses]
-
     def to_dict(self) -> dict[str, Any]:
         names = {kind: name for name, kind in _LOSSES.items()}
-        return {
-            "kind": "composition",
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
-            "neighbours": self.neighbours.value,
-            "losses": [{"kind": names[type(loss)], **asdict(loss)} for loss in self.losses],
-        }
+        losses = [{"kind": names[type(loss)], **asdict(loss)} for loss in self.losses]
+        return {"kind": "composition", **header(self.budget, self.neighbours), "losses": losses}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Composition":
         losses = ({**loss} for loss in data["losses"])
-        return cls(
-            budget=Budget(data["epsilon"], data["delta"]),
-            neighbours=Neighbours(data["neighbours"]),
-            losses=tuple(_LOSSES[loss.pop("kind")](**loss) for loss in losses),
-        )
+        return cls(*read_header(data), tuple(_LOSSES[loss.pop("kind")](**loss) for loss in losses))
 
 
 def gaussian_dots(mu: float, interval: float) -> list[Dots]:
@@ -129,7 +113,7 @@ class BranchChoice:
 
     branches: tuple[Branch, ...]
 
-    def profile(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def profile(self, x: Floats) -> Floats:
         """D*(x), an upper bound on the divergence at every real level x, in both directions.
 
         Below 0 from the level -x of the other direction: H(P, Q; -x) = 1 - e^-x + e^-x H(Q, P; x).
@@ -223,8 +207,7 @@ class ComposedRuns:
 def _losses_of(run: Costs | Composition) -> list[Gaussian | _Other]:
     """The losses of a run that cover every path it could have taken, without the discrete slack.
 
-    A tested run states its count and all its branches, whatever happened. Any other run states only what happened, and
-    that may depend on its outputs: it counts as one (epsilon, delta)-private release of its whole budget.
+    A tested run states all its branches. Any other states only what happened: it counts as its whole budget.
     """
     if not run.events:
         return []  # a public refusal
@@ -274,23 +257,13 @@ class Runs:
         """The delta at the epsilon of the budget, rounded up (M9)."""
         return ComposedRuns(self.runs).delta(self.budget.usable_epsilon)
 
-    def summary_rows(self) -> list[tuple[str, str, str]]:
-        """(what, how, cost) for a table; public numbers only."""
-        return [row for run in self.runs for row in run.summary_rows()]
-
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": "runs",
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
-            "neighbours": self.neighbours.value,
-            "runs": [run.to_dict() for run in self.runs],
-        }
+        runs = [run.to_dict() for run in self.runs]
+        return {"kind": "runs", **header(self.budget, self.neighbours), "runs": runs}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Runs":
-        budget, relation = Budget(data["epsilon"], data["delta"]), Neighbours(data["neighbours"])
-        return cls(budget, relation, tuple(Costs.from_dict(run) for run in data["runs"]))
+        return cls(*read_header(data), tuple(map(Costs.from_dict, data["runs"])))
 
 
 AnyCosts = Costs | Composition | Runs

@@ -26,10 +26,7 @@ _PARTS = (1.0, 0.5, 0.2)  # of the rest of such a split; the first whose runs ad
 
 
 def opening(budget: Budget, failure: float, **branches: Any) -> Costs:
-    """The costs of a run under add/remove: its count and its branches, all but the discrete slack.
-
-    `branches`: as in `calibrate_private_count`.
-    """
+    """The costs of a run under add-remove but for the discrete slack; `branches`: as in `calibrate_private_count`."""
     return _opened(budget, calibrate_private_count(budget, failure, **branches))
 
 
@@ -48,10 +45,7 @@ def keys_opening(budget: Budget) -> Costs:
 
 
 def shared_out(budget: Budget, parts: Sequence[tuple[float, Opening]]) -> tuple[Budget, ...]:
-    """A budget for each (share of precision, opening), as large as possible while all compose to at most the whole.
-
-    The returned budgets were checked to compose to the whole. If nothing better is found, a plain split.
-    """
+    """A budget for each (share of precision, opening), as large as is found and checked to compose to the whole."""
     budget = Budget(budget.usable_epsilon, budget.delta)  # what a run keeps of a larger guarantee
     mu, most = largest_mu(budget.epsilon, budget.delta), 2 * budget.epsilon
     for factor in _FACTORS:
@@ -95,12 +89,9 @@ def keys_and_rest(
 
 
 def gaussian_budget(mu: float, delta: float, most: float) -> Budget:
-    """The (epsilon, delta) of a Gaussian of precision mu² at this delta; epsilon at most `most`, rounded up.
-
-    At a large delta any epsilon would do, even 0, which is none: one below the smallest is not searched further.
-    """
+    """The (epsilon, delta) of a Gaussian of precision mu² at this delta; epsilon at most `most`, rounded up."""
     low, high = 0.0, most
-    while high - low > 1e-9 * high and high > SMALLEST_EPSILON:
+    while high - low > 1e-9 * high and high > SMALLEST_EPSILON:  # at a large delta any epsilon would do
         middle = (low + high) / 2
         low, high = (low, middle) if hockey_stick(mu, middle) <= delta else (middle, high)
     return Budget(high, delta)

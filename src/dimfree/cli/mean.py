@@ -253,7 +253,7 @@ def _workers(scheduler: str | None) -> Any:
 
 
 def _card(release: "dimfree.Release") -> Iterator[tuple[str, str]]:
-    from dimfree.report.summary import column_rows, gathered
+    from dimfree.report.summary import column_rows, gathered, summary_rows
     from dimfree.results.confidence_sets import interval_note
     from dimfree.results.mean_table import delta_warning, noise_line
 
@@ -264,7 +264,7 @@ def _card(release: "dimfree.Release") -> Iterator[tuple[str, str]]:
     yield "estimates", release.guarantee.estimates
     yield "spent", f"delta {release.ledger.delta():.3g} at epsilon {release.guarantee.epsilon:g}, in all"
     by_columns = release.reach is not None
-    charges = gathered(release.ledger) if by_columns else release.ledger.summary_rows()
+    charges = gathered(release.ledger) if by_columns else summary_rows(release.ledger)
     yield "charged", "\n".join(f"{what}: {how}, {cost}" for what, how, cost in charges)
     if release.refusal is not None:
         yield "reason", release.refusal

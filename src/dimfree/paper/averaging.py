@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +52,7 @@ class Block:
         check_positive("radius", self.radius)
 
 
-@dataclass(frozen=True)
-class Average:
+class Average(NamedTuple):
     """A released mean of some coordinates, its noise variance in each, and the noise variance before restoring."""
 
     mean: Floats
@@ -129,8 +129,7 @@ def _friends(
 ) -> tuple[Integers, Integers]:
     """Of a tile's rows and columns, how many friends each has on the other side: 2⟨x, y⟩ - |x|² >= |y|² - RADIUS².
 
-    If both are near the center, every partial sum is an integer below 2^53: exact in any order, on any number of
-    threads. Other pairs, unless their norms are too far apart, are decided by integer differences.
+    If both are near the center this is exact. Other pairs, if their norms allow, are decided by integer differences.
     """
     here, there = (squares[part] for part in tile)
     products = offsets.products(*tile)

@@ -80,10 +80,7 @@ def laplace_scale(epsilon: float) -> float:
 
 
 def publishing_threshold(epsilon: float, delta: float) -> int:
-    """The smallest count that is published: the first t with P(noise >= t - 1) <= delta, rounded up.
-
-    A cell with a single item is published with that probability, which is the delta.
-    """
+    """The smallest count that is published: the first t with P(noise >= t - 1) <= delta, rounded up."""
     scale = laplace_scale(epsilon)
     needed = scale * (-math.log(delta) - math.log1p(math.exp(-1 / scale)))
     return 1 + max(0, math.ceil(needed * (1 + 1e-12) + 1e-9))
@@ -113,11 +110,6 @@ def stable_histogram(
     -------
     Priced
         `value`: a dict from published cell to noisy count, in the order of counts, then of names. `event`: the cost.
-
-    Raises
-    ------
-    InvalidParameter
-        If a number is out of range or a cell cannot be hashed. No cell is quoted.
 
     Examples
     --------
@@ -205,11 +197,6 @@ def sparse_vector(
     -------
     Priced
         `value`: the list of positions. `event`: the cost.
-
-    Raises
-    ------
-    InvalidParameter
-        If a number is out of range, or `queries` is no vector of integers. No count is quoted.
 
     Examples
     --------

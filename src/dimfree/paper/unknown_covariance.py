@@ -103,8 +103,7 @@ class Steps:
 def choose_steps(records: float, dimension: int, shares: Shares, failure: float) -> Steps | None:
     """The largest k that the formula and the number of groups allow; None if not even k = 0 will be answered.
 
-    `records` is what the first half surely has. The printed k hides a constant: a k whose steps would almost surely
-    end in ⊥ is lowered. Groups are as large as the votes allow, up to where the estimates are valid.
+    `records` is what the first half surely has. A printed k, which hides a constant, is lowered if it ends in ⊥.
     """
     least = max(1, math.ceil(c.FEWEST_PAIRS * math.log(16 * dimension)))
     groups = full_groups(records, 2 * least)
@@ -134,15 +133,10 @@ def printed_top(records: float, dimension: int, step: Budget, failure: float) ->
 def votes_needed(top: int, dimension: int, shares: Shares, failure: float) -> float:
     """Groups that make every step on the first half answer with probability about 1 - β, if the estimates are valid."""
     step = shares.variance_step(top)
-    if top == 0:
-        return _histogram_votes(step.epsilon, step.delta, failure)
-    each = repeated_share(top, step.epsilon, step.delta)
-    noise = 3 * sparse_scale(top, step.epsilon, step.delta) * math.log(2 * dimension / failure)
-    return max(noise / c.TOP_MARGIN, _histogram_votes(*each, failure / top))
-
-
-def _histogram_votes(epsilon: float, delta: float, failure: float) -> float:
-    return c.VALID_VOTES * (publishing_threshold(epsilon, delta) + 2 / epsilon * math.log(1 / failure))
+    each = repeated_share(top, step.epsilon, step.delta) if top else (step.epsilon, step.delta)
+    votes = c.VALID_VOTES * (publishing_threshold(*each) + 2 / each[0] * math.log(1 / (failure / max(top, 1))))
+    noise = 3 * sparse_scale(top, step.epsilon, step.delta) * math.log(2 * dimension / failure) if top else 0.0
+    return max(noise / c.TOP_MARGIN, votes)
 
 
 def average_by_halves(table: PaperTable, failure: float) -> Outcome:
@@ -202,12 +196,9 @@ def learn_variances(groups: PaperGroups, k: int, shares: Shares) -> Learned | No
 
 
 def coordinate_blocks(learned: Learned, records: float, failure: float) -> list[Block]:
-    """M and λ of the two averages (l.14–15): λ covers sqrt(2 tr A) + 2 sqrt(2 tr A log(n/β)), A the true covariance.
-
-    A zero stands for "constant as far as the votes can tell": it is raised to a tiny part of the largest estimate.
-    """
+    """M and λ of the two averages (l.14–15): λ covers sqrt(2 tr A) + 2 sqrt(2 tr A log(n/β)), A the true covariance."""
     reach = math.sqrt(2 * c.COVERED) * (1 + 2 * math.sqrt(math.log(records / failure)))
-    least, blocks = c.ZERO_VARIANCE * learned.largest, []
+    least, blocks = c.ZERO_VARIANCE * learned.largest, []  # an estimate of zero is raised: it has no fourth root
     if len(learned.top):
         variances = np.maximum(learned.variances, least)
         radius = reach * math.sqrt(float(np.sqrt(variances).sum()))

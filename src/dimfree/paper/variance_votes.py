@@ -9,6 +9,7 @@ Proof: proofs/paper/groups.md. Letters: m = number of groups, d = number of coor
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +38,10 @@ Coordinates = Sequence[int] | NDArray[np.intp]
 
 
 def slots(count: int, groups: int, size: int, noise: Noise) -> Integers:
-    """Record indices in slots (groups, size), EMPTY where there are more slots than records.
+    """Record indices in slots (groups, size), EMPTY where there are more slots than records, in a secret order.
 
-    `groups` and `size` are public or released numbers. Under add-remove `count` is private and `groups` must not be
-    computed from it; under replace-one, where it is public, `full_groups` is the natural choice. The order is uniform
-    and secret: both keys of some pair are equal with probability below items²·2^-125.
+    `groups` and `size` are public or released: under add-remove they must not be computed from `count`. The order is
+    uniform but for equal keys, which have a probability below items²·2^-125.
     """
     wanted = groups * size
     items = max(count, wanted)
@@ -55,8 +55,7 @@ def full_groups(count: float, size: int) -> int:
     return max(0, int(count // size))
 
 
-@dataclass(frozen=True)
-class GroupMeans:
+class GroupMeans(NamedTuple):
     """Released: the means, and N̂, how many complete groups they are the means of."""
 
     means: Floats
@@ -114,11 +113,6 @@ def group_variances(records: Records, layout: Integers) -> GroupVariances:
     -------
     GroupVariances
         One row of estimates for every complete group.
-
-    Raises
-    ------
-    InvalidParameter
-        If layout is no table of row numbers.
     """
     check_kind("records", records, Records)
     if not isinstance(layout, np.ndarray) or layout.dtype.kind != "i" or layout.ndim != 2:  # no row number is looked at

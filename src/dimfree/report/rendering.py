@@ -52,6 +52,8 @@ def rendered(template: str, **values: Any) -> str:
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    from dimfree.report.summary import summary_rows
+
     environment = Environment(
         loader=PackageLoader("dimfree.report"),
         autoescape=lambda name: name is None or name.endswith(".html"),
@@ -60,6 +62,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "power": power, "spelt": spelt, "with_code": with_code}
+    environment.filters["summary_rows"] = summary_rows
     return environment
 
 

@@ -8,8 +8,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.accounting.events import Branch, Costs, Gaussian, OnlyGaussian, Tested
-from dimfree.accounting.losses import Loss
+from dimfree.accounting.events import Bounded, Branch, Costs, Gaussian, OnlyGaussian, Tested, Unlisted
+from dimfree.accounting.losses import Approximate, Loss, Pure
 from dimfree.accounting.precision import compose
 from dimfree.accounting.several_runs import AnyCosts, runs_of
 from dimfree.report.rendering import spelt, words
@@ -76,13 +76,30 @@ def _named(release: Release, flags: NDArray[np.bool_], attribute: str, meaning: 
     return f"{', '.join(shown_names(release.columns, which[:MOST_NAMED]))}{more}: {meaning}" if len(which) else ""
 
 
+_ROWS: dict[type[Gaussian | Branch | Loss], tuple[str, str, str]] = {
+    Gaussian: ("{0.purpose}", "discrete Gaussian, {0.dimension} value(s)", "mu = {0.mu:.4g}"),
+    Tested: ("stability test", "one bit, ladder of {0.ladder.length} steps", "then mu <= {0.mu:.4g}"),
+    OnlyGaussian: ("no test", "Gaussian releases alone", "mu <= {0.mu:.4g}"),
+    Unlisted: ("groups of one person", "named with probability {0.failure:.2g}", "else mu <= {0.mu:.4g}"),
+    Bounded: ("noisy lower bound", "fails with probability {0.failure:.2g}", "mu <= {0.mu:.4g}"),
+    Approximate: ("{0.purpose}", "approximate", "epsilon = {0.epsilon:.4g}, delta = {0.delta:.2g}"),
+    Pure: ("{0.purpose}", "pure", "epsilon = {0.epsilon:.4g}"),
+}
+
+
+def summary_rows(costs: AnyCosts) -> list[tuple[str, str, str]]:
+    """(what, how, cost) of every event, for a table; public numbers only."""
+    described = ((_ROWS[type(event)], event) for event in costs.events)
+    return [(what.format(event), how.format(event), cost.format(event)) for (what, how, cost), event in described]
+
+
 def gathered(ledger: AnyCosts) -> list[Charge]:
     """Return (purpose, how, cost): Gaussian releases of one purpose add up by precision, mu².
 
     Of several prepared tests the most expensive one counts; other costs are listed one by one.
     """
     found: dict[object, list[tuple[Gaussian | Branch | Loss, Charge]]] = {}
-    for place, (event, row) in enumerate(zip(ledger.events, ledger.summary_rows(), strict=True)):
+    for place, (event, row) in enumerate(zip(ledger.events, summary_rows(ledger), strict=True)):
         alike = isinstance(event, Gaussian | Tested)
         found.setdefault((type(event), _NUMBER.sub("", row[0])) if alike else place, []).append((event, row))
     names = words()["purposes"]
