@@ -11,18 +11,7 @@ import numpy as np
 from dimfree._validate import check_between, check_callable, check_positive, check_probability
 from dimfree.accounting.budget import CHANGED_RECORDS, Budget, Neighbours, weak_guarantee
 from dimfree.errors import InvalidParameter
-from dimfree.paper.bounds import (
-    Limit,
-    Need,
-    customised_records,
-    easy_instance_records,
-    fingerprinting_lower_bound,
-    folklore_records,
-    known_covariance_records,
-    packing_lower_bound,
-    plan_records,
-    unknown_covariance_records,
-)
+from dimfree.paper import bounds
 from dimfree.planning.predict import Course, course, predict, whole_mu
 from dimfree.planning.question import (
     ANY_UNITS,
@@ -39,12 +28,13 @@ from dimfree.planning.solve import MAX_SOLVED, Search
 
 ACCURACIES = (1e-70, 1e70)  # outside this range squares of ratios overflow
 UNKNOWNS = ("n", "d", "epsilon", "accuracy")
+_KNOWN = (bounds.known_covariance_records, bounds.customised_records, bounds.plan_records, bounds.folklore_records)
 _SUFFICIENT = {
-    "covariance": (known_covariance_records, customised_records, plan_records, folklore_records),
-    "nothing": (unknown_covariance_records, easy_instance_records),
+    "covariance": _KNOWN,
+    "nothing": (bounds.unknown_covariance_records, bounds.easy_instance_records),
 }
 
-Bound = TypeVar("Bound", Need, Limit)
+Bound = TypeVar("Bound", bounds.Need, bounds.Limit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +86,8 @@ class Plan(Document):
     course: Course
     free_at: float
     free: bool
-    needs: tuple[Need, ...]
-    limits: tuple[Limit, ...]
+    needs: tuple[bounds.Need, ...]
+    limits: tuple[bounds.Limit, ...]
 
     def rows(self) -> list[tuple[str, str]]:
         """Rows (name, text) for a card. The value that was found comes first.
@@ -283,10 +273,10 @@ def _written(missing: str, question: Question, name: str, confidence: float, rem
         remark = "no more columns were tried"
     threshold, budget = free_at(question, prediction), question.budget
 
-    def stated(bounds: Sequence[Callable[..., Bound]], *rest: object) -> tuple[Bound, ...]:
+    def stated(theorems: Sequence[Callable[..., Bound]], *rest: object) -> tuple[Bound, ...]:
         """The bounds that are proved for these numbers."""
         found = []
-        for bound in bounds:
+        for bound in theorems:
             with suppress(InvalidParameter):
                 found.append(bound(question.stddevs, prediction.error, budget.epsilon, *rest))
         return tuple(found)
@@ -309,5 +299,5 @@ def _written(missing: str, question: Question, name: str, confidence: float, rem
         free_at=threshold,
         free=question.count >= threshold,
         needs=stated(sufficient, budget.delta, 1 - confidence),
-        limits=(*stated([fingerprinting_lower_bound], budget.delta), *stated([packing_lower_bound])),
+        limits=(*stated([bounds.fingerprinting_lower_bound], budget.delta), *stated([bounds.packing_lower_bound])),
     )

@@ -20,20 +20,16 @@ from dimfree.kernel import THOUSANDTHS
 # [n̂·√(P/d)] Of the sample: with less, skewed columns seem narrower than they are. Early shares of P need 80.
 EARLY_STRENGTH = 400.0
 EARLY_LEAST = 16_384  # [records] At least: what a sample says of tails and variances is then off by one per cent.
-# [samples] With fewer records than so many samples, all of them are looked at all the way: reading less saves little.
-EARLY_WORTH = 2.0
-# [bytes] A sample that would take more is not held in memory: all records are looked at all the way.
-EARLY_BYTES = 2**29
+EARLY_WORTH = 2.0  # [samples] With fewer records all of them are looked at all the way: reading less saves little.
+EARLY_BYTES = 2**29  # [bytes] A larger sample is not held in memory: all records are looked at all the way.
 
 # --- Known shape: the core (choose/core.py, known.py) -----------------------------------------------------------------
 
 HEAVY_FACTOR = 1.5  # [factor] tails="heavy": the friend radius over its optimum for Gaussian records.
 # [share of records] tails="heavy": at most this share of friends is asked of a record, as long tails leave fewer.
 HEAVY_SHARE = 0.87
-# [share of records] Candidates for b, the share of friends that gives a record its full weight.
-FULL_SHARES = tuple(Fraction(k, THOUSANDTHS) for k in range(560, 996, 15))
-# [records] Candidates for how many honest records may lack friends by chance.
-EXTRA_LOSERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+FULL_SHARES = tuple(Fraction(k, THOUSANDTHS) for k in range(560, 996, 15))  # [share of records] Candidates for b.
+EXTRA_LOSERS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)  # [records] Candidates: honest ones without friends.
 # [standard deviations] Buffers hold the number of records plus this many deviations, so that they rarely grow.
 CAPACITY_DEVIATIONS = 7.0
 # [records; records per ladder step] The core's sample: enough for the test, and for a good centre (bench core_sample).
@@ -55,8 +51,7 @@ KEYS_SHARE = 1 / 16
 
 # [share of P] Candidates for the core's mean.
 SCHEDULE_CORE_SHARES = np.array([0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.65])
-# [factor] Candidates for the precision of a stage over that of the stage before it.
-STAGE_RATIOS = (1.5, 2.5, 4.0, 8.0)
+STAGE_RATIOS = (1.5, 2.5, 4.0, 8.0)  # [factor] Candidates for the precision of a stage over that of the one before.
 # [factor] The same after a sample: stages before the last do not count in the answer, so that they should cost little.
 EARLY_RATIOS = (4.0, 8.0, 20.0, 50.0)
 MOST_STAGES = 5  # [stages] Each stage is a pass or two over the records.
@@ -83,10 +78,8 @@ RADIUS_SEARCH_SHARE = 0.07  # [share of P] The searches for λ.
 CORE_POWER = 0.3
 # [share of P: least and most; where nothing follows but error bars] The core's mean.
 CORE_SHARES, CORE_ALONE_SHARE = (0.03, 0.20), 0.97
-# [n·mu/√d] With fewer records the core's mean is the answer: stages about a centre outside of them are biased.
-CORE_ALONE = 2.5
-# [n·mu] With fewer records neither variances nor coordinates can be learned: all precision is for the centre.
-FEW = 60.0
+CORE_ALONE = 2.5  # [n·mu/√d] With fewer records the core's mean is the answer: stages about a far centre are biased.
+FEW = 60.0  # [n·mu] With fewer records no variances or coordinates are learned: all precision is for the centre.
 # [share of P; expected length: least, most, step] With few records their median length is searched.
 FEW_LOOK, FEW_LENGTHS = 0.04, (0.25, 32.0, 1.2)
 FEW_RADIUS = 1.1  # [median length] Clipping radius with few records: most of them are left as they are.
@@ -98,24 +91,20 @@ FULL_SHARE_RULE, BUDGET_MARGIN = 0.89, 5
 
 FACTOR_WINDOW = 1e6  # [factor] An unknown factor is searched between 1/FACTOR_WINDOW and FACTOR_WINDOW.
 FACTOR_STEP, RADIUS_STEP = 1.03, 1.07  # [factor] Steps of the grids for the factor and for λ.
-# [share of records] The median distance and the wide distance.
-MEDIAN_SHARE, WIDE_SHARE = Fraction(1, 2), Fraction(4, 5)
+MEDIAN_SHARE, WIDE_SHARE = Fraction(1, 2), Fraction(4, 5)  # [share of records] The median and the wide distance.
 MEDIAN_LOOK = 0.6  # [share of the search's precision] The median distance; the wide distance has the rest.
-# [squared deviations per ln(cells)] All counts of a search, as one: to be likely to succeed; to be worth a try.
-SEARCH_LIKELY, SEARCH_POSSIBLE = 9.0, 2.85
+SEARCH_LIKELY, SEARCH_POSSIBLE = 9.0, 2.85  # [squared deviations per ln(cells)] Of a search, to be likely; worth a try.
 # [factor: least, most; power] λ over the wide distance, by the ratio of the wide distance to the median.
 LEAST_WIDENING, MOST_WIDENING, WIDENING_POWER = 1.2, 3.6, 2.5
 # [factor] The grid of the wide distance over the median one: dense where most tables lie, so that doubt favours these.
 WIDE_RATIOS = (1.0, 1.07, 1.15, 1.25, 1.38, 1.55, 1.8, 2.2, 3.0)
 # [factor] The wide distance over the root of the mean square one, at most: 1.28 for one normal column, less for more.
 WIDE_OVER_TYPICAL = 1.25
-# [factor] λ is widened by this many times the noise of the search for it, in shares of the records.
-UNSURE_WIDENING = 1.5
+UNSURE_WIDENING = 1.5  # [factor] λ is widened by so many times the noise of its search, in shares of the records.
 
 # --- Unknown shape: variances and stages (learn/coordinates.py, stages.py) ------------------------------
 
-# [share of the sampling error] Below this noise passes are saved: less noise gains two per cent at most.
-SMALL_NOISE = 0.2
+SMALL_NOISE = 0.2  # [share of the sampling error] Below this noise passes are saved: less gains two per cent at most.
 FIRST_ROUND = 0.05  # [share of P] The stages before variances are learned again: they serve the centre alone.
 LOSS = 0.1  # [variance of ln σ] Variances are learned again above this uncertainty.
 RECENTRE_PRECISION = 24.0  # [d/(n²·P)] Recentring: leaves the centre a twentieth of a record's squared length away.
@@ -127,25 +116,21 @@ ERROR_BAR_SHARES = (0.01, 0.01)  # [share of P] A variance release that serves t
 UNIT_ERROR, UNIT_SHARES = 0.035, (0.005, 0.02)
 UNCLIPPED_SCORES = 0.8  # [share of records] Scores that stay unclipped at the unit.
 UNIT_GRID = (1e-3, 1e5, 1.35)  # [factor: least, most, step] The grid of units, over the mean predicted score.
-# [share of the noise; sqrt(d)] The norm of a score: what one common coordinate may reach, and a typical length.
-SCORE_NOISE_SHARE, SCORE_LENGTH = 0.6, 1.6
+SCORE_NOISE_SHARE, SCORE_LENGTH = 0.6, 1.6  # [noise; sqrt(d)] Norm of a score: of one common coordinate; typical.
 VARIANCE_FLOOR = 0.15  # [share of a second moment] Least that is left when the centre's own variance is subtracted.
-# [share of P] A stage of at least this precision after the look, and the last one, counts in the answer.
-COUNTED_PRECISION = 0.05
+COUNTED_PRECISION = 0.05  # [share of P] A stage of so much after the look, and the last one, counts in the answer.
 GUESSED_LOG_VARIANCE = 0.01  # [variance of ln σ] Of standard deviations that follow from those of other coordinates.
 
 # --- The secret ring (learn/ring.py) ----------------------------------------------------------------------------------
 
 RING_SHARE = 0.20  # [share of P] All releases on the ring, ahead of the test.
 RING_RULE, RING_LEAST = 30.0, 80.0  # [n·mu/sqrt(d); n·mu] The ring is taken below the first, and from the second on.
-# [squared deviations; share of the ring's precision] A search is this sure, beyond what its cells need; its most.
-RING_SURE, RING_SEARCH_MOST = 30.0, 0.1
+RING_SURE, RING_SEARCH_MOST = 30.0, 0.1  # [squared deviations; share of the ring's precision] Of a search; its most.
 # [share of the ring's precision; predicted distance: least, most] λ in the learned shape, and where it is searched.
 RING_RADIUS_LOOK, RING_RADIUS_GRID = 0.2, (0.25, 5.0)
 RING_ROUNDS = (0.55, 0.45)  # [share of what searches and λ leave] The scores of each round; they sum to 1.
 RING_LENGTH_STEP, RING_UNIT_STEP = 1.1, 1.5  # [factor] Steps of the grids of distances and of units.
-# [factor] Units are searched from so far below the average variance to so far above the sum of all.
-RING_UNIT_REACH = 10.0
+RING_UNIT_REACH = 10.0  # [factor] Units are searched from so far below the average variance to as far above the sum.
 RING_UNIT_OVER = 1.6  # [factor] The unit at which half of the pairs are clipped, over the one taken.
 RING_STANDS_OUT = 2.0  # [τ] A variance that scores more is named.
 RING_REST_GRID = (1e-9, 1.5)  # [typical distance: least, most] Where the rest is searched.
@@ -153,11 +138,9 @@ RING_SMALL_REST = 0.2  # [share of the named Σσ] A smaller rest is not looked 
 # [variance of ln σ] After the ring variances are learned again above this uncertainty; equal ones seem to have 0.15.
 RING_LOSS = 0.25
 RING_FARTHEST = 6.0  # [typical distance] Honest records lie no farther apart.
-# [share of P] Candidates for the core's mean in the learned shape.
-RING_CORE_SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.3, 0.4, 0.55, 0.7)
+RING_CORE_SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.3, 0.4, 0.55, 0.7)  # [share of P] Candidates for the core's mean.
 RING_FIRST_ROUND = 0.10  # [share of P] The stages before variances are learned again.
-# [factor] Other axes have to promise so much more than the variances on the records' own, which the ring has told.
-RING_WORTH = 1.25
+RING_WORTH = 1.25  # [factor] Other axes have to promise so much more than the ring's variances on the records' own.
 RING_BINS = 24  # [number] Groups of coordinates of like σ, for the choice of the core's share and of the block.
 
 # --- Which coordinates (learn/coordinates.py, principal_directions.py) ------------------------------------------------
@@ -171,8 +154,7 @@ NORMAL_ABSOLUTE = 0.8  # [number] E|g|, g standard normal: |T u|₁/√d of a di
 # [share of records; factor] Least correlation for a learned basis: absolute, and over the weakest share to be found.
 LEAST_CORRELATION, CLEARLY_CORRELATED = 0.15, 2.0
 MOST_SHARE = 0.98  # [share] A single direction is never believed to hold more of the squared length.
-# [records; products] So many records, and products of two coordinates, are enough for a forecast.
-FORECAST_RECORDS, FORECAST_PRODUCTS = 20_000, 2e11
+FORECAST_RECORDS, FORECAST_PRODUCTS = 20_000, 2e11  # [records; products of two coordinates] Enough for a forecast.
 MOST_COLUMNS = 6000  # [columns] Eigenvectors of a larger matrix take many minutes.
 MOST_SPIKES = 256  # [directions] Kept at most.
 BEYOND_EDGE = 1.5  # [widths of the spectrum's edge] An eigenvalue counts as a direction this far beyond the noise.
@@ -187,33 +169,27 @@ LENGTH_LOOK, LENGTH_LOOK_SHARES, LENGTH_LOOK_MOST = 0.25, (0.01, 0.2), 0.3
 WIDE_REACH, WIDE_MOST = 0.2, 1.5
 # [power of the rank] After a core, of the target bias: columns that move together have become one direction.
 CORE_BIAS_POWER = 0.1
-# [predicted length] Lengths are read up to here at least, however near the core's records lie to each other.
-LENGTH_READ_LEAST = 2.0
+LENGTH_READ_LEAST = 2.0  # [predicted length] Lengths are read up to here at least, however near the core's records lie.
 
 LENGTH_NEAREST = 0.2  # [predicted length] First edge of the histogram of lengths.
 LENGTH_FARTHEST = 48.0  # [predicted length / sqrt(rank)] Last edge: how far out one column alone may take a record.
 # [predicted length; largest spread] By columns, how far one entry counts, the larger of the two: one column whose
 # spread was learned far too small does not draw the radius out. Settled by the census: 48 spreads or 20 cost more.
 ENTRY_LENGTHS, ENTRY_SPREADS = 4.0, 12.0
-# [predicted length] Least last edge: spreads of columns that are mostly zeros may be learned far too small.
-LENGTH_FARTHEST_LEAST = 12.0
-# [logarithm of a length / sqrt(rank)] Width of a cell at the predicted length: part of the spread of lengths.
-LENGTH_STEP = 0.3
+LENGTH_FARTHEST_LEAST = 12.0  # [predicted length] Least last edge: SDs of columns of mostly zeros may be far too small.
+LENGTH_STEP = 0.3  # [logarithm of a length / sqrt(rank)] Width of a cell at the predicted length: part of their spread.
 LENGTH_STEP_LEAST = 0.025  # [logarithm of a length] Least width: the predicted length is not known better.
 # [factor; logarithm of a length] Each cell is wider than the next nearer one, up to a width.
 LENGTH_STEP_GROWTH, LENGTH_STEP_MOST = 1.3, 0.5
 # [standard deviations] Of noise and sampling: the records from which a tail is fitted stand so far above 0.
 TAIL_DEVIATIONS = 10.0
-# [share of records; rank] A tail is fitted to these at most; at low rank to fewer: many lengths may be equal.
-TAIL_SHARE, TAIL_SHARE_RANK = 0.5, 2.5
-# [rank] Below it, so in one column, the tail is not seen if fewer records are far out than tell one.
-TAIL_UNSEEN_RANK = 1.5
+TAIL_SHARE, TAIL_SHARE_RANK = 0.5, 2.5  # [share of records; rank] A tail is fitted to these at most; fewer at low rank.
+TAIL_UNSEEN_RANK = 1.5  # [rank] Below it, so in one column, no tail is seen if too few records are far out.
 # [shape of a generalised Pareto law] Candidates, 0 left out: equal lengths; bounded ones to a barely finite variance.
 TAIL_SHAPES = np.append(-20.0, np.arange(-0.25, 0.5, 0.1))
 # [shape: mean and standard deviation] Before looking: tails of measured quantities are near exponential.
 TAIL_SHAPE_PRIOR = (0.05, 0.15)
-# [log prior, least] Of equal lengths, as indicators have them: four deviations from the middle.
-TAIL_EQUAL_PRIOR = -8.0
+TAIL_EQUAL_PRIOR = -8.0  # [log prior, least] Of equal lengths, as of indicators: four deviations from the middle.
 TAIL_SCALES = 20  # [number] Candidates for the scale of the law.
 TAIL_MODEL_ERROR = 0.1  # [share of a cell's count] How far the law may be wrong.
 BUMP_DEVIATIONS = 4.5  # [standard deviations] Counts so far above the law are taken as they are.
@@ -221,16 +197,13 @@ OUTER_LEVEL = 0.75  # [probability] With which the excess at the outer radius is
 MOST_BEYOND = 0.975  # [probability] How many records may lie beyond a radius is said at this level.
 # [deviations of the noise; power of the rank; most] Target bias of clipping at the outer radius.
 OUTER_BIAS, OUTER_BIAS_POWER, OUTER_BIAS_MOST = 0.15, 0.35, 0.5
-# [share of the excess] By columns: how far records that are drawn in move the mean, as they do not all point one way.
-COHERENCE = 0.8
+COHERENCE = 0.8  # [share of the excess] By columns: how far clipped records move the mean; they point several ways.
 LEAST_RADIUS, RADII = 0.003, 300  # [last edge; number] Radii among which the one of the least expected loss is taken.
-# [deviations of the noise] Clipping bias that intervals allow for if the tail is not seen: twice the largest target.
-UNSEEN_BIAS = 2 * OUTER_BIAS_MOST
+UNSEEN_BIAS = 2 * OUTER_BIAS_MOST  # [deviations of the noise] Clipping bias in intervals if the tail is not seen.
 
 # --- The shell between the median length and the radius (learn/stages.py) ---------------------------------------------
 
-# [share of the answer's precision, for weights Σw/√Σw² of 1; most] For the measured shell.
-SHELL_SHARE, SHELL_MOST = 1.0, 0.1
+SHELL_SHARE, SHELL_MOST = 1.0, 0.1  # [share of the answer's precision at Σw/√Σw² of 1; most] For the measured shell.
 SHELL_GAIN = 0.1  # [share of the squared error] The least that clipping half of the records could save.
 SHELL_DEVIATIONS = 1.64  # [deviations] Of the noise of a squared bias, on the unfavorable side.
 # [radius: least and most] Where the shell begins: many records may lie at the center, or all of them at one length.
@@ -241,25 +214,19 @@ SHELL_RADII = 25  # [number] Candidates for the radius.
 
 # [probability] With which numbers of records far out, and their excess, stay below what the error bars count.
 POPULATION_LEVEL = 0.75
-# [predicted length] Correlation shows in the spread of the lengths up to here, or up to the clipping radius.
-FAR_LENGTH = 3.0
-# [clipping radius: nearest, farthest; number] Distances at which the records beyond are counted.
-POPULATION_RADII = (1e-3, 1e2, 300)
+FAR_LENGTH = 3.0  # [predicted length] Correlation shows in the spread of lengths up to here, or to the clipping radius.
+POPULATION_RADII = (1e-3, 1e2, 300)  # [clipping radius: nearest, farthest; number] Where records beyond are counted.
 
 # --- Empirical Bayes (learn/shrinkage.py) -----------------------------------------------------------------------------
 
-# [EM steps] For centres and for variances; [number] grid points of a prior.
-MEAN_STEPS, SCORE_STEPS, PRIOR_ATOMS = 40, 60, 64
-# [ln σ] Error of the Gaussian model of scores: in the shape of the noise, and in what a release says of a column.
-SHAPE_MODEL_ERROR, STATED_MODEL_ERROR = 0.1, 0.3
+MEAN_STEPS, SCORE_STEPS, PRIOR_ATOMS = 40, 60, 64  # [EM steps] For centres, for variances; [number] atoms of a prior.
+SHAPE_MODEL_ERROR, STATED_MODEL_ERROR = 0.1, 0.3  # [ln σ] Of Gaussian scores: in the noise's shape; as stated.
 VAGUE = 1.0  # [ln σ] A column less certain than this is stated as not learned.
 SPREAD_TAIL = 0.0228  # [probability] Left on each side of a stated spread: two standard deviations of a normal law.
 RESOLVED = 0.5  # [share of the noise] Below it a variance cannot be told from 0.
-# [likelihood ratio] What earlier releases said of a spread is overruled by scores that contradict it by this factor.
-MISLED = 0.01
+MISLED = 0.01  # [likelihood ratio] Scores that contradict earlier releases of a spread by this factor overrule them.
 ANY_SPREAD_COLUMNS = 2.0  # [columns] Weight of a prior that allows any spread, beside the fitted columns.
-# [EM steps; quadrature nodes; columns at a time] Work of one posterior.
-SPREAD_STEPS, SPREAD_NODES, SPREAD_BLOCK = 60, 5, 2048
+SPREAD_STEPS, SPREAD_NODES, SPREAD_BLOCK = 60, 5, 2048  # [EM steps; nodes; columns at a time] Work of one posterior.
 
 # --- Every column by itself (columns/) --------------------------------------------------------------------------------
 
@@ -361,8 +328,7 @@ HELD_STDDEV = 0.5
 
 PAPER_COUNT_SHARE = 0.04  # [share of epsilon] The number of records.
 PAPER_BOUND_SHARE = 0.3  # [share of P] The number kept, in each average.
-# [log(16 d); log(3 d)] Fewest and enough pairs in a group: the printed Θ(log d) from below and above.
-FEWEST_PAIRS, ENOUGH_PAIRS = 0.5, 10.0
+FEWEST_PAIRS, ENOUGH_PAIRS = 0.5, 10.0  # [log(16 d); log(3 d)] Pairs in a group: the printed Θ(log d) from both sides.
 VALID_VOTES = 2.5  # [factor] Valid estimates fall into two buckets, so one of them has 2/5 of the votes.
 TOP_MARGIN = 0.3  # [share of groups] Between the valid 4/5 and the threshold 1/2.
 COVERED = 8.0  # [factor] The variance is below this times its estimate 4^b (errata).
@@ -371,8 +337,7 @@ ZERO_VARIANCE = 4.0**-10  # [share of the largest estimate] Stands for a varianc
 # --- The variance profile (paper/profiling.py) ------------------------------------------------------------------------
 
 GROUP = 8  # [records] Of a group: four pairs scatter an estimate by about half a bucket.
-# [share of P] The number of records; the search for the total variance.
-PROFILE_COUNT_SHARE, PROFILE_SEARCH_SHARE = 0.02, 0.25
+PROFILE_COUNT_SHARE, PROFILE_SEARCH_SHARE = 0.02, 0.25  # [share of P] The number of records; the total variance.
 COMPLETE_GROUPS = 0.5  # [share of groups] With fewer complete groups the profile is refused.
 COARSEST_PROFILE = 1.0  # [log2 of coordinates] With more noise in log2(1 + N_j) the profile is refused.
 EASY = 2.0  # [factor] An instance is easy if learning a few variances comes within this factor of knowing all.
