@@ -53,7 +53,20 @@ def constructor(door: str, **own: Any) -> Callable[..., None]:
     return __init__
 
 
-class PrivateMean(BaseEstimator):
+class Estimator(BaseEstimator):
+    """What estimators have in common: tags for scikit-learn."""
+
+    on_missing: str
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # the noise differs from fit to fit, by design
+        tags.input_tags.sparse = not getattr(self, "with_mean", False)  # centring would fill a sparse table
+        tags.input_tags.allow_nan = takes_gaps(self.on_missing)
+        return tags
+
+
+class PrivateMean(Estimator):
     """The private mean of the rows of X as a scikit-learn estimator; the guarantee is that of `release_mean`.
 
     Every call of `fit` is a release of its own and spends the whole budget again: a search over parameters or a
@@ -135,13 +148,6 @@ class PrivateMean(BaseEstimator):
         require(is_one, "Expected keys in fit(X, unit=keys) or the name of a column in unit=, not both.")
         named = self.unit if unit is None else unit
         return (table, None) if named is None else split_unit(table, named, self.on_missing)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True  # the noise differs from fit to fit, by design
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = takes_gaps(self.on_missing)
-        return tags
 
 
 def _once_more(table: Any, schema: Schema, unit: object) -> dict[str, Any]:

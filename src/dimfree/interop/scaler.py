@@ -5,8 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dimfree._validate import check_flag, is_word
@@ -15,7 +14,7 @@ from dimfree.data.records import Records, plain_table
 from dimfree.data.schema import Schema
 from dimfree.data.tables import selected
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
-from dimfree.interop.mean import PrivateMean, RefusalWarning, check_schema, constructor, open_table, takes_gaps
+from dimfree.interop.mean import Estimator, PrivateMean, RefusalWarning, check_schema, constructor, open_table
 from dimfree.results.release import Release
 from dimfree.shapes import as_shape
 
@@ -26,7 +25,7 @@ class SpreadWarning(UserWarning):
     """The standard deviations of some columns were not learned: they are divided by what may be far off."""
 
 
-class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
     """Centre X by its private mean and divide by standard deviations that were learned privately or are known.
 
     Guarantee: `fit` is one release of `release_mean`, and what it stores is (epsilon, delta)-private in total: the
@@ -184,13 +183,6 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimato
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "mean_")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True  # the noise differs from fit to fit, by design
-        tags.input_tags.sparse = not self.with_mean
-        tags.input_tags.allow_nan = takes_gaps(self.on_missing)
-        return tags
 
 
 def _is_sparse(table: Any) -> bool:

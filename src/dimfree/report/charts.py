@@ -17,7 +17,7 @@ from markupsafe import Markup
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.report.tradeoff import RATES, Tradeoff, detected, gaussian_missed
 from dimfree.results import plot
-from dimfree.results.mean_table import PRECISION, MeanTable, Places, shown_name
+from dimfree.results.mean_table import NAMES, PRECISION, MeanTable, Places, shown_name
 
 _BINS = 40  # bars of a histogram
 _LEAST = 0.03  # a smaller strength is drawn as this
@@ -39,7 +39,7 @@ def strength_chart(table: MeanTable) -> Markup:
         {
             "rank": rank + 1,
             "strength": max(_LEAST, float(table.strength[order[rank]])),
-            "verdict": table.verdict_text(order[rank]),
+            "verdict": NAMES[table.verdicts[order[rank]]],
         }
         for rank in drawn_ranks(table.dimension, plot.MOST_DRAWN).tolist()
     ]

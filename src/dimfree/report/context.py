@@ -135,7 +135,7 @@ def _outcome(release: Release, level: float, alone: bool, pictures: bool) -> Con
     counted = table.compared and table.dimension > MOST_IN_ORDER  # too many to list them all
     return {
         "table": table,
-        "listed": listed.tolist(),
+        "rows": [table.row(place) for place in listed.tolist()],
         "drawn": len(drawn),
         "mean_svg": mean_chart(table, drawn, shown_names(release.columns, drawn)) if pictures else None,
         # a few coordinates need no ranking: the first picture shows all of them

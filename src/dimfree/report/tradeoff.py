@@ -5,7 +5,7 @@ apart. Every level epsilon with its delta(epsilon) bounds f from below, so a few
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
@@ -41,11 +41,15 @@ class Tradeoff:
         """Of everything that was charged; None where nothing was."""
         if not ledger.events:
             return None
-        levels = _levels(ledger.budget.epsilon)
+        farthest = min(2 * ledger.budget.epsilon, FARTHEST)  # twice the stated epsilon; levels are closer near 0
+        near, far = np.geomspace(farthest / 500, farthest / 10, 50), np.linspace(0.1, 1, 90)[1:] * farthest
+        levels = np.concatenate([[0.0], near, far])
         with np.errstate(all="ignore"):  # an overflow proves nothing: delta = 1
             deltas = np.nan_to_num(_deltas(ledger, levels), nan=1.0, posinf=1.0)
         curve = cls(levels, np.minimum.accumulate(np.minimum(deltas, 1.0)), 0.0, 0.0)
-        return cls(levels, curve.deltas, *_closest(curve.missed(RATES)))
+        missed = curve.missed(RATES)
+        apart = np.array([np.abs(gaussian_missed(mu, RATES) - missed).max() for mu in MUS])  # mu to half a per cent
+        return replace(curve, mu=float(MUS[apart.argmin()]), apart=float(apart.min()))
 
     def missed(self, rates: Floats) -> Floats:
         """The least false-negative rate at each false-positive rate, rounded down to what the levels prove."""
@@ -60,14 +64,6 @@ class Tradeoff:
     def guessed_right(self) -> float:
         """The largest probability of a correct guess between two equally likely neighbours: (1 + delta(0))/2."""
         return (1 + float(self.deltas[0])) / 2
-
-
-def _levels(epsilon: float) -> Floats:
-    """From 0 to twice the promised epsilon, closer together near 0."""
-    farthest = min(2 * epsilon, FARTHEST)
-    return np.concatenate(
-        [[0.0], np.geomspace(farthest / 500, farthest / 10, 50), np.linspace(0.1, 1, 90)[1:] * farthest]
-    )
 
 
 def _deltas(ledger: AnyCosts, levels: Floats) -> Floats:
@@ -86,13 +82,6 @@ def _deltas(ledger: AnyCosts, levels: Floats) -> Floats:
 def gaussian_missed(mu: float, rates: Floats) -> Floats:
     """The trade-off curve of one Gaussian release: the false-negative rate of the best test."""
     return ndtr(ndtri(1 - rates) - mu)
-
-
-def _closest(missed: Floats) -> tuple[float, float]:
-    """The mu, to half a per cent, whose curve is nearest to this one at RATES in the largest difference; that one."""
-    apart = np.array([np.abs(gaussian_missed(mu, RATES) - missed).max() for mu in MUS])
-    nearest = int(apart.argmin())
-    return float(MUS[nearest]), float(apart[nearest])
 
 
 def guessed_right(guarantee: Guarantee) -> float:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from dimfree._validate import require
 from dimfree.accounting.budget import Budget, Neighbours
@@ -42,6 +42,7 @@ class Means(Tabular, Mapping[Key, Release]):
         if the groups were listed beforehand.
     """
 
+    _format: ClassVar[Format] = FORMAT
     guarantee: Guarantee
     releases: Mapping[Key, Release]
     overall: Release | None = None
@@ -166,21 +167,6 @@ class Means(Tabular, Mapping[Key, Release]):
         document = {FORMAT.key: FORMAT.number, "guarantee": self.guarantee.to_dict(), "overall": overall}
         found = {} if self.key_costs is None else {"key_costs": self.key_costs.to_dict()}
         return json.dumps({**document, "groups": groups, **found}, allow_nan=False, indent=1) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Return the means that `to_json` wrote.
-
-        Parameters
-        ----------
-        text : str
-            JSON text; anything else raises InvalidFile.
-
-        Returns
-        -------
-        Means
-        """
-        return FORMAT.read(text, cls._from_document)
 
     @classmethod
     def _from_document(cls, document: dict[str, Any]) -> Self:

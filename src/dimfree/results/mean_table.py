@@ -8,7 +8,7 @@ for the smallest SD that the release leaves possible. Post-processing of public 
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +58,7 @@ class MeanTable:
         bounds = release.spread_bounds()
         self.spread = np.zeros(self.dimension) if bounds is None else bounds[0]  # the low end of the SD; 0: not known
         self.verdicts = verdicts(release)
+        self.precise = int((self.verdicts == PRECISE).sum())
         with np.errstate(over="ignore"):  # of a noise of nearly 0
             self.strength = np.abs(self.mean) / self.noise
         self.by_columns = release.reach is not None  # every column was read separately
@@ -111,10 +112,6 @@ class MeanTable:
         clipping = self.release.error_model.clipping
         return coordinate_quantile(self.level, self.dimension) * math.hypot(1.0, clipping)
 
-    @property
-    def precise(self) -> int:
-        return int((self.verdicts == PRECISE).sum())
-
     def counts(self) -> list[tuple[str, int]]:
         """Return (verdict, how many), in the order of the verdicts."""
         return [(word, int((self.verdicts == verdict).sum())) for verdict, word in enumerate(NAMES)]
@@ -132,42 +129,32 @@ class MeanTable:
         evenly = rest[np.linspace(0, len(rest) - 1, most - len(head)).round().astype(np.intp)]
         return np.sort(np.concatenate([head, evenly]))
 
-    def name_text(self, place: int) -> str:
-        return shown_names(self.release.columns, [place])[0]
-
-    def mean_text(self, place: int) -> str:
-        """Return the mean with two digits of its noise."""
-        return with_noise_digits(float(self.noise[place]), float(self.mean[place]))
-
-    def interval_text(self, place: int) -> str:
-        """Return half the width of the interval, its ends if a declared bound cuts it, or why there is none."""
+    def row(self, place: int) -> dict[str, str]:
+        """Return the row of one column as text: numbers with two digits of the noise, and why there is no interval."""
+        columns = (self.mean, self.low, self.high, self.noise, self.over_spread)
+        mean, low, high, noise, over = (float(each[place]) for each in columns)
+        write, reach = partial(with_noise_digits, noise), self.release.reach
         if self.without[place]:
-            return NO_MODEL if self.without.all() and not self.release.one_value.all() else NO_INTERVAL
-        mean, low, high, noise = (float(each[place]) for each in (self.mean, self.low, self.high, self.noise))
-        if max(mean - low, high - mean) > (high - low) / 2 * (1 + 1e-6):  # cut at a declared bound
-            return f"{with_noise_digits(noise, low)} to {with_noise_digits(noise, high)}"
-        return f"± {with_noise_digits(noise, (high - low) / 2)}"
-
-    def over_text(self, place: int) -> str:
-        """Return noise over SD."""
-        ratio = float(self.over_spread[place])
-        return f"{'≤ ' if self.bounded else ''}{digits(ratio, 2)}" if math.isfinite(ratio) else "–"
-
-    def verdict_text(self, place: int) -> str:
-        return NAMES[self.verdicts[place]]
-
-    def noise_text(self, place: int) -> str:
-        return with_noise_digits(float(self.noise[place]), float(self.noise[place]))
-
-    def strength_text(self, place: int) -> str:
-        return digits(float(self.strength[place]), 3)
-
-    def within_text(self, place: int) -> str:
-        """From where to where a record may lie in one column alone and count in full."""
-        if self.release.reach is None:
-            return ""
-        centre, far = float(self.release.reach.centre[place]), float(self.release.reach.columns[place])
-        return spanned(with_noise_digits(far, centre - far), with_noise_digits(far, centre + far))
+            interval = NO_MODEL if self.without.all() and not self.release.one_value.all() else NO_INTERVAL
+        elif max(mean - low, high - mean) > (high - low) / 2 * (1 + 1e-6):  # cut at a declared bound
+            interval = f"{write(low)} to {write(high)}"
+        else:
+            interval = f"± {write((high - low) / 2)}"
+        within = ""
+        if reach is not None:  # from where to where a record may lie in one column alone and count in full
+            centre, far = float(reach.centre[place]), float(reach.columns[place])
+            within = spanned(with_noise_digits(far, centre - far), with_noise_digits(far, centre + far))
+        return {
+            "place": str(place),
+            "name": shown_names(self.release.columns, [place])[0],
+            "mean": write(mean),
+            "interval": interval,
+            "noise": write(noise),
+            "over": f"{'≤ ' if self.bounded else ''}{digits(over, 2)}" if math.isfinite(over) else "–",
+            "verdict": NAMES[self.verdicts[place]],
+            "strength": digits(float(self.strength[place]), 3),
+            "within": within,
+        }
 
 
 def _known(numbers: Floats) -> list[float]:

@@ -88,7 +88,7 @@ def _panel(tables: Sequence[MeanTable], labels: Sequence[str], place: int) -> An
     across = alt.X("low:Q", scale=alt.Scale(zero=False, nice=True), title=None, axis=alt.Axis(tickCount=5))
     bars = of_rows(rows).mark_rule(strokeWidth=5, opacity=0.55)
     layers = [bars.encode(x=across, x2="high:Q", y=up, color=_colour()), points(rows, alt.X("mean:Q"), up, size=70)]
-    title = shown_name(tables[0].name_text(place), NAME_LENGTH)
+    title = shown_name(tables[0].row(place)["name"], NAME_LENGTH)
     return alt.layer(*layers).properties(title=title, width=WIDE // 2 - 60, height=22 * len(rows) + 20)
 
 
@@ -113,7 +113,7 @@ def mean_picture(table: MeanTable, places: Places, names: Sequence[str], labels:
             "place": at if named else place,
             **_marks(table, ends, place),
             "label": labels[at] if named else "",
-            "value": table.mean_text(place) if table.mixed else "",
+            "value": table.row(place)["mean"] if table.mixed else "",
             **_tooltip(table, place, names[at]),
         }
         for at, place in enumerate(places.tolist())
@@ -127,7 +127,7 @@ def _noise_picture(table: MeanTable, places: Places, names: Sequence[str]) -> An
         {
             "spread": float(table.spread[place]),
             "noise": float(table.noise[place]),
-            "verdict": table.verdict_text(place),
+            "verdict": NAMES[table.verdicts[place]],
             **_tooltip(table, place, names[at]),
         }
         for at, place in enumerate(places.tolist())
@@ -186,15 +186,19 @@ def styled(chart: Any) -> Any:
 
 def _marks(table: MeanTable, ends: dict[str, Floats], place: int) -> dict[str, Any]:
     """The mean, its intervals and its verdict."""
-    return {**{name: float(end[place]) for name, end in ends.items()}, "verdict": table.verdict_text(place)}
+    return {**{name: float(end[place]) for name, end in ends.items()}, "verdict": NAMES[table.verdicts[place]]}
 
 
 def _tooltip(table: MeanTable, place: int, name: str) -> dict[str, str]:
     """What is shown of a column when the pointer is over it."""
-    interval, over = table.interval_text(place), table.over_text(place)
-    mean = f"{table.mean_text(place)} {f'({interval})' if table.without[place] else interval}"
-    told = f"{name}: {mean}, {table.verdict_text(place)}"
-    return {"name": name, "mean ± interval": mean, "noise / spread": over, "told": told}
+    row = table.row(place)
+    mean = f"{row['mean']} {'({})' if table.without[place] else '{}'}".format(row["interval"])
+    return {
+        "name": name,
+        "mean ± interval": mean,
+        "noise / spread": row["over"],
+        "told": f"{name}: {mean}, {row['verdict']}",
+    }
 
 
 def _values_scale(table: MeanTable, places: Places) -> Any:

@@ -394,19 +394,8 @@ class Release(Tabular):
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Return the release that `to_json` wrote.
-
-        Parameters
-        ----------
-        text : str
-            JSON text; anything else raises InvalidFile.
-
-        Returns
-        -------
-        Release
-        """
-        return FORMAT.read(text, lambda document: cls(**fields_from_json(cls, document)))
+    def _from_document(cls, document: dict[str, Any]) -> Self:
+        return cls(**fields_from_json(cls, document))
 
     def _document(self) -> dict[str, Any]:
         refused = {"error_model": None} if self.refused else {}
@@ -435,7 +424,7 @@ def _refuse_change(release: Release, name: str, value: object) -> NoReturn:
 
 
 Release.__setattr__ = _refuse_change  # type: ignore[method-assign,assignment]
-FORMAT = Format("release", "format", 5, frozenset(each.name.lstrip("_") for each in fields(Release)))
+Release._format = FORMAT = Format("release", "format", 5, frozenset(each.name.lstrip("_") for each in fields(Release)))
 
 
 def _exact(value: object) -> str:

@@ -6,7 +6,8 @@ import io
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from dimfree._validate import check_choice, install_command
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.data.endings import TABLES, PathLike, known_ending
 from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
+from dimfree.results.codec import Format
 from dimfree.results.confidence_sets import Target
 from dimfree.results.mean_table import Columns, MeanTable, delta_warning, noise_line, shown_name
 from dimfree.results.writing import write_file
@@ -35,6 +37,26 @@ class Tabular:
 
     __slots__ = ()
     guarantee: Guarantee
+    _format: ClassVar[Format]
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return what `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            JSON text; anything else raises InvalidFile.
+
+        Returns
+        -------
+        Release or Means
+        """
+        return cls._format.read(text, cls._from_document)
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any]) -> Self:
+        raise NotImplementedError
 
     def to_frame(
         self,
@@ -199,9 +221,8 @@ def _card(release: "Release | Means") -> str:
         table = MeanTable(release)
         title, whole, lines = "Released", f"of {table.dimension} columns", [f"{table.line}.", table.note]
         few = table.dimension <= MOST_ROWS
-        shown = (table.name_text, table.mean_text, table.interval_text, table.over_text, table.verdict_text)
         places = range(table.dimension) if few else table.foremost()[:MOST_ROWS].tolist()
-        rows = [tuple(text(place) for text in shown) for place in places]
+        rows = [itemgetter("name", "mean", "interval", "over", "verdict")(table.row(place)) for place in places]
         rows = [("column", "mean", "95% confidence interval", "noise / spread", "verdict"), *rows]
     stated, warning = release.guarantee, None if title == "Refused" else delta_warning(release)
     said = [f"epsilon = {stated.epsilon!r}, delta = {stated.delta!r}, {stated.neighbours}, {stated.who}"]
