@@ -69,10 +69,9 @@ class Estimator(BaseEstimator):
 class PrivateMean(Estimator):
     """The private mean of the rows of X as a scikit-learn estimator; the guarantee is that of `release_mean`.
 
-    Every call of `fit` is a release of its own and spends the whole budget again: a search over parameters or a
-    cross-validation spends it once for every fit. In a pipeline the steps before it must not learn from X (or do so
-    privately, at a cost of their own). As scikit-learn asks, a table without rows raises an error. Like the error of
-    `on_missing="raise"` it is outside the guarantee; `release_mean` refuses instead.
+    Every call of `fit` is a release and spends the whole budget again, also inside a search over parameters or a
+    cross-validation. In a pipeline the steps before it must not learn from X, unless privately. A table without rows
+    raises an error, outside the guarantee like that of `on_missing="raise"`; `release_mean` refuses instead.
 
     Parameters
     ----------
@@ -85,8 +84,7 @@ class PrivateMean(Estimator):
     core_sample, scale, tails, outliers, window, failure_probability
         As in `Options`.
     unit : str, optional
-        The column of X that says whose each row is. Keys themselves go to `fit`: they are data, and parameters are
-        printed.
+        The column of X with the privacy ID. Keys themselves go to `fit`: they are data, and parameters are printed.
 
     Attributes
     ----------
@@ -97,7 +95,7 @@ class PrivateMean(Estimator):
     guarantee_ : Guarantee
         The promise.
     n_features_in_, feature_names_in_
-        Of the coordinates; names where X has them. Nothing tells how many rows there were.
+        Of the coordinates; names if X has them. The number of rows is not stored.
 
     Examples
     --------
@@ -185,8 +183,8 @@ def check_schema(estimator: Any, table: Any, *, reset: bool = True) -> None:
 def _headed(table: Any, on_missing: object) -> Any:
     """Return the table, or if scikit-learn cannot read its column names a frame without rows.
 
-    Names that could be a record are refused here: scikit-learn would store them and quote them. Where entries may be
-    missing, one of them may have decided the type of its column: then types have no part in it.
+    Names that could be a record are refused here: scikit-learn would store and quote them. If entries may be missing,
+    types do not count: a missing entry may have decided the type of its column.
     """
     if _is_anndata(table):
         import pandas as pd  # AnnData needs it, too

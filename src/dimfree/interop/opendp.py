@@ -62,8 +62,7 @@ def make_private_mean(
         What one step is. SymmetricDistance and InsertDeleteDistance count rows added and removed (a replacement is 2).
         ChangeOneDistance and HammingDistance count rows replaced and take the number of rows as public.
     epsilon, delta, objective, covariance, shape, basis, options
-        As in `release_mean`. Rows that are not finite count for nothing. The columns of an array have no names, so
-        objective "auto" is "total".
+        As in `release_mean`. Rows that are not finite have no weight. Objective "auto" is "total": columns have no names.
 
     Returns
     -------

@@ -26,27 +26,24 @@ class SpreadWarning(UserWarning):
 
 
 class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
-    """Centre X by its private mean and divide by standard deviations that were learned privately or are known.
+    """Center X by its private mean and divide by standard deviations that were learned privately or are known.
 
     Guarantee: `fit` is one release of `release_mean`, and what it stores is (epsilon, delta)-private in total: the
-    standard deviations come out of the same release and cost nothing more. `transform` and `inverse_transform` look at
-    these alone, so they spend nothing. The rows they return are as private as the rows they were given: records,
-    centred, not a release.
+    standard deviations come out of the same release and cost nothing more. `transform` and `inverse_transform` use
+    these alone, so they spend nothing. The rows they return are records, centered, not a release.
 
-    Not what `StandardScaler` computes: mean and standard deviations carry noise. The spread of every column is learned
-    by itself (`objective="relative"`), so columns may have any units. `learned_` says which columns were learned, and
-    `fit` warns of others (SpreadWarning): columns in which only zeros were seen, or whose few records left the spread
-    open. Publicly known `covariance` or `shape` are used instead of learning where they are given. Every `fit` spends
-    the whole budget again, also inside a cross-validation. A refused release raises RefusedRelease, and its budget is
-    spent; with neighbours="replace-one" a refusal for too few records costs nothing.
+    Mean and standard deviations carry noise, unlike those of `StandardScaler`. The SD of every column is learned
+    separately (`objective="relative"`), so columns may have any units, unless `covariance` or `shape` states it. `fit`
+    warns of columns whose SD was not learned (SpreadWarning): only zeros were seen in them, or records were few.
+    Every `fit` spends the whole budget again, also inside a cross-validation. A refused release raises RefusedRelease,
+    and its budget is spent; with neighbours="replace-one" a refusal for too few records costs nothing.
 
     Parameters
     ----------
     epsilon, delta, covariance, shape, neighbours, on_missing, ledger, noise
         As in `release_mean`.
     objective : {"relative", "auto", "total"}
-        As in `release_mean`, where the standard deviations are learned. "total" learns only those of the widest columns
-        well, and may answer with fewer records than "relative" needs for very many columns.
+        As in `release_mean`. "total" learns the SDs of the widest columns alone well, and may need fewer records.
     failure_probability, outliers, window
         As in `Options`.
     with_mean, with_std : bool
@@ -55,7 +52,7 @@ class PrivateStandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
     Attributes
     ----------
     mean_, scale_, learned_ : array, shape (d,), or None
-        What is subtracted, what is divided by, and which standard deviations were learned; None where not asked for.
+        What is subtracted, what is divided by, and which standard deviations were learned; None if not asked for.
     release_, guarantee_
         The release and its promise.
     n_features_in_, feature_names_in_

@@ -1,7 +1,4 @@
-"""The pictures of a report as inline SVG. No column name is passed to the drawing library.
-
-On a dark page the style sheet replaces the colors.
-"""
+"""The pictures of a report as inline SVG, for a light page. No column name is passed to the drawing library."""
 
 import html
 import math
@@ -24,10 +21,7 @@ _LEAST = 0.03  # a smaller strength is drawn as this
 
 
 def mean_chart(table: MeanTable, places: Places, names: Sequence[str]) -> Markup:
-    """The released mean with error bars. No name (one for each place) is passed to the drawing library.
-
-    Placeholders stand for the names: some characters in names would end the process inside that library.
-    """
+    """The released mean with error bars; placeholders for the names, since some characters would end the process."""
     marks, labels = ([f"@{kind}{at}@" for at in range(len(places))] for kind in ("name", "label"))
     return svg(plot.mean_picture(table, places, marks, labels), names)
 

@@ -164,11 +164,7 @@ class Planned:
 
 
 def planned_noise(release: Release, rules: Mapping[str, object]) -> Planned | str:
-    """Return the prediction of `dimfree plan` from public numbers, or the reason why there is none.
-
-    The number of records is the released or public one, the SDs of the columns are the given or the released ones.
-    `rules` are the options of the release, as far as they are known.
-    """
+    """Return what `dimfree plan` predicts from public numbers and known options of the release, or why it cannot."""
     if release.method not in KNOWLEDGE:
         return f"There is no plan for the method “{release.method}”."
     if release.parameters.get("objective") == "relative":

@@ -119,10 +119,7 @@ def report_html(
 
 
 def registry_json(release: Release | Means, *, written: date, **about: str | None) -> str:
-    """Return a draft entry for the registry of deployments of differential privacy: JSON, from public values alone.
-
-    `about`: title, dataset, purpose and owner. templates/registry.json holds the entry. Nothing is sent anywhere.
-    """
+    """Return a draft entry, in JSON, for the registry of deployments of differential privacy; nothing is sent."""
     require_report()
     from dimfree.report.context import facts_of
 

@@ -1,7 +1,4 @@
-"""A release in rows of words, for the card of the command line and for the page: its columns, and what it was charged.
-
-Post-processing of public values.
-"""
+"""A release in rows of words, for the command line and for the page: its columns, and what it was charged."""
 
 import re
 
@@ -94,10 +91,7 @@ def summary_rows(costs: AnyCosts) -> list[tuple[str, str, str]]:
 
 
 def gathered(ledger: AnyCosts) -> list[Charge]:
-    """Return (purpose, how, cost): Gaussian releases of one purpose add up by precision, mu².
-
-    Of several prepared tests the most expensive one counts; other costs are listed one by one.
-    """
+    """Return (purpose, how, cost): Gaussians of one purpose add up, of prepared tests the dearest counts."""
     found: dict[object, list[tuple[Gaussian | Branch | Loss, Charge]]] = {}
     for place, (event, row) in enumerate(zip(ledger.events, summary_rows(ledger), strict=True)):
         alike = isinstance(event, Gaussian | Tested)

@@ -102,10 +102,7 @@ def percent_up(share: float) -> str:
 
 
 def attacks(guarantee: Guarantee, curve: Tradeoff | None) -> dict[str, str]:
-    """What an attacker who knows the rows of all other people can achieve at most, as percentages.
-
-    By the two numbers of the guarantee, and by everything that was charged, which is never worse.
-    """
+    """What an attacker who knows all other rows can achieve at most, by the guarantee and by all that was charged."""
     guess, test = guessed_right(guarantee), detected(guarantee)
     found = {"guess": percent_up(guess), "test": percent_up(test), "at": f"{100 * FALSE_ALARM:g} %"}
     if curve is not None:

@@ -44,9 +44,8 @@ MIN_CLIPPING = 0.005  # of `clipping`: less changes no digit of a set
 class Uncertainty:
     """The difference between a release and the mean it estimates, part by part; every entry is public.
 
-    `noise` and `sampling` are standard deviations per coordinate, `…_principal` variances along common directions. A
-    set allows for `model.clipping` as for so many deviations of noise more, independent of it: wide enough for a shift
-    of as many deviations, at any usual confidence.
+    `noise` and `sampling` are SDs per coordinate, `…_principal` variances along common directions. A set allows for
+    `model.clipping` as for so many SDs of noise more: wide enough for a shift of as many, at any usual confidence.
     """
 
     noise: Floats
@@ -88,10 +87,7 @@ class Uncertainty:
         return length_quantile(self.noise_principal * (1 + self.model.clipping**2) + sampling, confidence)
 
     def reach(self, confidence: float, *, simultaneous: bool) -> Floats:
-        """The distance every coordinate stays within; a coordinate's learned variance counts with its uncertainty.
-
-        Infinite where a coordinate has no interval, and everywhere if there is no set.
-        """
+        """The distance every coordinate stays within, by its uncertain variance; infinite if it has no interval."""
         if self.is_missing:
             return np.full_like(self.noise, np.inf)
         coordinates = len(self.noise) if simultaneous else 1
@@ -116,11 +112,7 @@ def _correlated(variances: Floats, correlation: float) -> Floats:
 
 
 class Parts(NamedTuple):
-    """What the size of a set is made of; None: sampling is not modelled, or there is no such share.
-
-    Of a ball: the radius of each part alone, at the confidence of the ball, and its share of the mean squared distance;
-    the shares add up to 1. Of a box: the standard deviation of each part in each coordinate.
-    """
+    """The radius of each part alone and its share of the mean squared distance; of a box: the SDs of each part."""
 
     noise: Any
     sampling: Any
@@ -198,10 +190,7 @@ class ConfidenceBall(ConfidenceSet):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ConfidenceBox(ConfidenceSet):
-    """An interval per coordinate: with the stated confidence each of them, or with `simultaneous` all, hold.
-
-    Infinite where a column has no interval, and everywhere if the population is not modelled: no interval.
-    """
+    """An interval per coordinate: with the stated confidence each, or with `simultaneous` all, hold; or infinite."""
 
     kind: str = "box"
     simultaneous: bool

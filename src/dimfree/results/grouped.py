@@ -55,8 +55,7 @@ class Means(Tabular, Mapping[Key, Release]):
         self._check_charges()
 
     def _check_charges(self) -> None:
-        """All releases state one guarantee and are charged the same: the search for the groups, if they were not
-        listed, the overall run, then the run of their group (G1).
+        """All state one guarantee and are charged the same: a search for groups, the overall run, then their own (G1).
 
         Replace-one may move a record to another group, so two groups would be charged.
         """
@@ -116,15 +115,10 @@ class Means(Tabular, Mapping[Key, Release]):
         """
         together = f"All {len(self)} means together" if self.releases else NO_GROUP.rstrip(".")
         own = "One person is in one group at most, and counts there with what belongs to that group."
-        return " ".join([f"{together}: {self.guarantee.statement()} {own}", *self.outcome_lines()[1:]])
+        return " ".join([f"{together}: {self.guarantee.statement()} {own}", *self._outcome_lines()[1:]])
 
-    def outcome_lines(self) -> list[str]:
-        """Return how many groups were released, and how groups were found that were not listed.
-
-        Returns
-        -------
-        list of str
-        """
+    def _outcome_lines(self) -> list[str]:
+        """How many groups were released, and how groups were found that were not listed."""
         done = f"{len(self) - len(self.refused)} of {len(self)} groups released." if self else NO_GROUP
         if self.least_people is None:
             return [done]

@@ -1,8 +1,7 @@
 """The table of a mean: a row for each column with its mean, interval, noise, SD and verdict, as numbers and as text.
 
-CSV files, frames, the notebook card, pictures, the terminal and the report draw from it. A verdict compares noise with
-the SD of one record. The SD counts at the unfavorable end of its bounds: a column is called precise only if it is so
-for the smallest SD that the release leaves possible. Post-processing of public values.
+Files, frames, cards, pictures and reports draw from it. A verdict compares noise with the SD of one record at the
+unfavorable end of its bounds: a column is precise only if it is so for the smallest SD that is left possible.
 """
 
 import math
@@ -82,10 +81,7 @@ class MeanTable:
 
     @cached_property
     def ends(self) -> dict[str, Floats]:
-        """What a picture draws: `mean`, `low`, `high`, and `all_low`, `all_high` of all columns at once.
-
-        All of them are the mean where there is no interval, so that no bar is drawn.
-        """
+        """What a picture draws; `all_…`: all columns at once. The mean where there is no interval: no bar is drawn."""
         together = self.release.confidence_interval(self.level, target=self.target, simultaneous=True)
         ends = zip(("low", "high", "all_low", "all_high"), (self.low, self.high, *together), strict=True)
         return {"mean": self.mean} | {name: np.where(self.without, self.mean, end) for name, end in ends}

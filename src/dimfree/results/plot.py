@@ -1,8 +1,4 @@
-"""Pictures with Altair: means with error bars, of a release or of groups, and noise against SD. Public values only.
-
-A picture holds a few hundred columns at most. The colors are those of a light page. Whoever imports this module needs
-Altair.
-"""
+"""Pictures with Altair, which this module needs: means with error bars, and noise against SD. Public values only."""
 
 import math
 from collections.abc import Sequence
@@ -98,11 +94,7 @@ def _cut(*counts: tuple[int, int, str]) -> str:
 
 
 def mean_picture(table: MeanTable, places: Places, names: Sequence[str], labels: Sequence[str]) -> Any:
-    """The released mean with error bars: named rows if columns are few, else along the column numbers.
-
-    In mixed units every column has its own: bars are in SDs of the column, and its mean stands beside them. `names` and
-    `labels` (the same, shortened) belong to `places`.
-    """
+    """The released mean with error bars, in mixed units in SDs of the column; `labels` are shortened `names`."""
     ends = table.ends_in_spreads() if table.mixed else table.ends
     scale = alt.Scale(zero=True, nice=True) if table.mixed else _values_scale(table, places)
     title = "released mean" + (" (log. away from 0)" if scale.type == "symlog" else "")
@@ -192,7 +184,7 @@ def _marks(table: MeanTable, ends: dict[str, Floats], place: int) -> dict[str, A
 def _tooltip(table: MeanTable, place: int, name: str) -> dict[str, str]:
     """What is shown of a column when the pointer is over it."""
     row = table.row(place)
-    mean = f"{row['mean']} {'({})' if table.without[place] else '{}'}".format(row["interval"])
+    mean = f"{row['mean']} ({row['interval']})" if table.without[place] else f"{row['mean']} {row['interval']}"
     return {
         "name": name,
         "mean ± interval": mean,

@@ -23,10 +23,7 @@ _HERMITE = 15  # nodes for an uncertain logarithm; the outermost lie 6 standard 
 
 
 def length_quantile(variances: Floats, confidence: float) -> float:
-    """Return the radius that a Gaussian vector with these principal variances stays within with given confidence.
-
-    Infinite if the sum of the variances leaves the range of floats.
-    """
+    """Return the radius that a Gaussian vector with these principal variances stays within; infinite beyond floats."""
     total = float(variances.sum())
     if not 0 < total < math.inf:
         return math.inf
@@ -39,10 +36,7 @@ def length_quantile(variances: Floats, confidence: float) -> float:
 
 
 class _QuadraticLaw:
-    """The law of Q: distinct variances λ that sum to about 1, and how often each occurs.
-
-    Negligible variances are left out; nearly equal ones count as their mean.
-    """
+    """The law of Q: variances λ that sum to about 1, the nearly equal ones as their mean, and how often each occurs."""
 
     def __init__(self, variances: Floats) -> None:
         order = np.argsort(variances)[(variances <= _NEGLIGIBLE).sum() :]

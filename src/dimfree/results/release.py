@@ -1,7 +1,6 @@
 """Release: a mean or a refusal, its guarantee, its charges, and the intervals that follow from them.
 
-No field can hold a private statistic: the fields are listed once, `slots` allows no others, and `parameters` takes
-single public numbers and texts only.
+No field can hold a private statistic: `slots` allows no others, `parameters` takes single public numbers and texts.
 """
 
 import json
@@ -196,18 +195,13 @@ class Release(Tabular):
     def resolved(self) -> NDArray[np.bool_]:
         """Whether the SD of each column is known, (d,): stated by the user, or learned.
 
-        False: the release has no estimate of it, or only zeros were seen in the column. Its mean may then be off by
-        more than its interval states, if rare large entries were not seen.
+        False: there is no estimate, or only zeros were seen; rare large entries may shift the mean beyond its interval.
         """
         return np.ones(self.dimension, dtype=np.bool_) if self.shape is None else self.shape.learned
 
     @property
     def one_value(self) -> NDArray[np.bool_]:
-        """Whether a column has a mean but no interval, (d,).
-
-        Records may lie farther out than was measured: only zeros were seen in the column while some records lie far
-        out, or it is a single column of few records.
-        """
+        """Whether a column has a mean but no interval, (d,): records may lie farther out than was measured."""
         flags = self.error_model.one_value
         return np.zeros(self.dimension, dtype=np.bool_) if flags is None else flags
 
@@ -416,7 +410,7 @@ class Release(Tabular):
 
 
 def _refuse_change(release: Release, name: str, value: object) -> NoReturn:
-    """OpenDP tries to attach the queried data to every answer as `__opendp_dict__`, and gives up on AttributeError.
+    """OpenDP attaches the data to every answer as `__opendp_dict__` unless that raises AttributeError.
 
     A frozen class with slots raises TypeError before Python 3.14.
     """

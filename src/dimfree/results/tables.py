@@ -106,10 +106,7 @@ class Tabular:
 
 
 def columns_of(release: "Release | Means", *intervals: Any) -> Columns:
-    """Return the table, column by column; `intervals` are level, target and simultaneous of a `MeanTable`.
-
-    Means of groups become one long table behind the column `group`, without the groups that were refused.
-    """
+    """Return the columns of a `MeanTable(release, *intervals)`; of groups that were released behind `group`."""
     if not isinstance(release, Mapping):
         return MeanTable(release, *intervals).columns()
     parts = [
@@ -124,9 +121,8 @@ def columns_of(release: "Release | Means", *intervals: Any) -> Columns:
 
 def nothing_to_show(means: "Means") -> str:
     """Why no group has a mean."""
-    if not means:
-        return "No group had enough people to be named, so there is no mean to show."
-    return "All groups were refused, so there is no mean to show; each group's release says why."
+    why = "All groups were refused" if means else "No group had enough people to be named"
+    return f"{why}, so there is no mean to show{'; the release of each group states the reason' * bool(means)}."
 
 
 # ------------------------------------------------------------------------------------------------ files
@@ -211,7 +207,7 @@ def _card(release: "Release | Means") -> str:
     """The guarantee and the first rows of the table in HTML; every name is escaped."""
     rows: list[Sequence[str]] = []
     if isinstance(release, Mapping):
-        title, whole, lines = "Means of groups", f"of {len(release)} groups", release.outcome_lines()
+        title, whole, lines = "Means of groups", f"of {len(release)} groups", release._outcome_lines()
         keys = list(release)[:MOST_ROWS]
         rows += [(shown_name(key), release[key].refusal or noise_line([release[key]])) for key in keys]
         rows = [("group", "outcome"), *rows]
