@@ -62,7 +62,7 @@ def make_private_mean(
         What one step is. SymmetricDistance and InsertDeleteDistance count rows added and removed (a replacement is 2).
         ChangeOneDistance and HammingDistance count rows replaced and take the number of rows as public.
     epsilon, delta, objective, covariance, shape, basis, options
-        As in `release_mean`. Rows that are not finite have no weight. Objective "auto" is "total": columns have no names.
+        As in `release_mean`. Rows that are not finite have no weight. Objective "auto" is "total" here.
 
     Returns
     -------
