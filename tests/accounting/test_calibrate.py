@@ -10,7 +10,6 @@ from scipy.special import ndtr
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import (
-    bound_distance,
     calibrate_bounded,
     calibrate_filtered,
     calibrate_gaussian,
@@ -22,6 +21,7 @@ from dimfree.accounting.discrete import idealised
 from dimfree.accounting.events import COUNT_STEPS, Bounded, Costs, Gaussian, charged_gaussian, counted_records
 from dimfree.accounting.precision import compose, largest_mu
 from dimfree.kernel.statistics.stable import mean_event
+from dimfree.paper.averaging import bound_distance
 
 FAILURE = 0.005
 DIMENSION = 10**5

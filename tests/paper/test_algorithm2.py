@@ -11,12 +11,12 @@ from stats import sampling
 
 from dimfree import Release
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import bound_distance, calibrate_bounded, calibrate_filtered, remaining_mu
+from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered, remaining_mu
 from dimfree.accounting.losses import Approximate, Pure
 from dimfree.data.records import as_records
 from dimfree.noise import SeededNoise
 from dimfree.paper import algorithm2, averaging, kernel, variance_votes
-from dimfree.paper.averaging import Block, average
+from dimfree.paper.averaging import Block, average, bound_distance
 from dimfree.paper.mechanisms import sparse_scale
 from dimfree.paper.unknown_covariance import (
     LOW_WEIGHT,

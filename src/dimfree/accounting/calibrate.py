@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import numpy as np
-from scipy.special import ndtri
 
 from dimfree._types import Floats
 from dimfree.accounting.budget import Budget
@@ -157,11 +156,6 @@ def calibrate_unlisted(budget: Budget) -> Unlisted:
 def calibrate_filtered(budget: Budget) -> Bounded:
     """The branch of the paper's core: what the lifting of P1 leaves for a lower bound and a mean."""
     return _bounded(*idealised(*before_lifting(budget.usable_epsilon, budget.delta)))
-
-
-def bound_distance(branch: Bounded) -> float:
-    """How many noise standard deviations below the noisy total the lower bound lies: fails with branch.failure."""
-    return float(-ndtri(branch.failure)) * (1 + 1e-12) + 1e-3
 
 
 def remaining_mu(branch: Branch, *spent: float) -> float:

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from dimfree._types import Floats, Integers
 from dimfree._validate import check_positive
 from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.accounting.calibrate import bound_distance, calibrate_filtered, remaining_mu
+from dimfree.accounting.calibrate import calibrate_filtered, remaining_mu
 from dimfree.accounting.events import Bounded, Costs, Gaussian
 from dimfree.data.blocks import Mask, peaks
 from dimfree.data.records import Records
@@ -81,6 +82,11 @@ def average(records: Records, chosen: Mask, block: Block, budget: Budget, *, noi
     noisy = rounded_mean(values, kept[: len(values)], bits) + noise.gaussian(event.stddev, event.dimension)  # l.7
     mean, variance = noisy.astype(np.float64) * event.step, (event.stddev * event.step) ** 2
     return Average(block.shape.restore(mean), variance * block.shape.root_diagonal(width), variance)
+
+
+def bound_distance(branch: Bounded) -> float:
+    """How many noise standard deviations below the noisy total the lower bound lies: fails with branch.failure."""
+    return float(-ndtri(branch.failure)) * (1 + 1e-12) + 1e-3
 
 
 def _on_grid(records: Records, chosen: Mask, block: Block) -> Integers:
