@@ -39,6 +39,12 @@ def needs(package: str):
     return pytest.importorskip(package, reason=f"{package} is an optional package and not installed")
 
 
+def rows_of(records, rows: int | None = None) -> np.ndarray:
+    """All records, the invalid ones as NaN."""
+    parts = [np.where(valid[:, None], block, np.nan) for block, valid in records.blocks(rows)]
+    return np.concatenate([np.empty((0, records.dimension)), *parts])
+
+
 def read_keyed_table(path: Path, keys) -> tuple:
     """The records of a file without its columns of keys, and these."""
     records, columns, _ = open_table(path, Schema(keys=tuple(keys)))

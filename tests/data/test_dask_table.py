@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 from flat_options import with_options
-from streams import needs
+from streams import needs, rows_of
 
 import dimfree
 from dimfree.data import partitions
@@ -59,10 +59,6 @@ def released(X, **options) -> dict:
 
 def frame(table, npartitions=7):
     return dd.from_pandas(pd.DataFrame(table, columns=NAMES[: table.shape[1]]), npartitions=npartitions, sort=False)
-
-
-def rows_of(records):
-    return np.concatenate([np.zeros((0, records.dimension)), *(block for block, _ in records.blocks(50))])
 
 
 @pytest.mark.parametrize("name", OPTIONS)

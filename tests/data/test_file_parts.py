@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 import pytest
 import scipy.sparse as sparse
-from streams import lists, needs, store, store_h5ad
+from streams import lists, needs, rows_of, store, store_h5ad
 
 from dimfree.data import partitions as file_parts
 from dimfree.data import read as read_module
@@ -28,10 +28,6 @@ def table(table):
 def one_thread():
     with dask.config.set(scheduler="synchronous"):
         yield
-
-
-def rows_of(records, rows=64):
-    return np.concatenate([block for block, _ in records.blocks(rows)])
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sparse
 from flat_options import with_options
-from streams import NAMES, RecordedStream, lists, needs, read_keyed_table, store, store_h5ad, wide
+from streams import NAMES, RecordedStream, lists, needs, read_keyed_table, rows_of, store, store_h5ad, wide
 
 import dimfree
 from dimfree.data import read as read_module
@@ -38,10 +38,6 @@ def released(X, **options) -> dict:
     release = dimfree.release_mean(X, **with_options(**BUDGET, **options, noise=SeededNoise(5)))
     assert not release.refused
     return json.loads(release.to_json())
-
-
-def values_of(records, rows=None):
-    return np.concatenate([block for block, _ in records.blocks(rows)])
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -80,7 +76,7 @@ def test_wide_parts_are_put_together_from_columns(tmp_path, streaming, monkeypat
     monkeypatch.setattr(parquet, "_WIDTH", 3)
     for ending in (".parquet", ".arrow"):
         records = read_module.read_table(store(tmp_path / f"t{ending}", table[:60], rows=25))
-        np.testing.assert_array_equal(values_of(records, 8), table[:60])
+        np.testing.assert_array_equal(rows_of(records, 8), table[:60])
 
 
 def test_a_block_that_waits_holds_its_own_rows_alone(tmp_path, streaming, monkeypatch, table):
@@ -101,7 +97,7 @@ def test_lists_of_fixed_size(tmp_path, streaming, table, kind):
         records = read_module.read_table(tmp_path / name)
         assert records.streams
         assert records.columns is None
-        np.testing.assert_array_equal(values_of(records, 4), numbers)
+        np.testing.assert_array_equal(rows_of(records, 4), numbers)
 
 
 def test_missing_entries_and_columns_of_several_types(tmp_path, streaming):
@@ -118,7 +114,7 @@ def test_missing_entries_and_columns_of_several_types(tmp_path, streaming):
 
 def test_an_array_by_column(tmp_path, streaming, table):
     np.save(tmp_path / "t.npy", np.asfortranarray(table.astype(">f8")))
-    np.testing.assert_array_equal(values_of(read_module.read_table(tmp_path / "t.npy"), 13), table)
+    np.testing.assert_array_equal(rows_of(read_module.read_table(tmp_path / "t.npy"), 13), table)
 
 
 def test_keyed_columns_are_taken_out_of_a_stream(tmp_path, streaming, table):
@@ -131,7 +127,7 @@ def test_keyed_columns_are_taken_out_of_a_stream(tmp_path, streaming, table):
         assert records.streams
         assert records.columns == NAMES
         assert who.to_pylist()[8:10] == ["p8", "p0"]
-        np.testing.assert_array_equal(values_of(records), table[:40])
+        np.testing.assert_array_equal(rows_of(records), table[:40])
 
 
 def test_some_rows_of_a_wide_stream(tmp_path, streaming, monkeypatch, table):
@@ -141,10 +137,10 @@ def test_some_rows_of_a_wide_stream(tmp_path, streaming, monkeypatch, table):
     some = np.arange(120) % 3 == 1
     some[37:74] = False
     chosen = records.chosen(some)
-    np.testing.assert_array_equal(values_of(chosen, 8), table[:120][some])
+    np.testing.assert_array_equal(rows_of(chosen, 8), table[:120][some])
     every_other = np.arange(int(some.sum())) % 2 == 0
-    np.testing.assert_array_equal(values_of(chosen.chosen(every_other), 8), table[:120][some][every_other])
-    np.testing.assert_array_equal(values_of(records), table[:120])
+    np.testing.assert_array_equal(rows_of(chosen.chosen(every_other), 8), table[:120][some][every_other])
+    np.testing.assert_array_equal(rows_of(records), table[:120])
     assert released(read_module.read_table(store(tmp_path / "w.parquet", table)), **KNOWN) == released(
         wide(table), **KNOWN
     )
@@ -183,10 +179,10 @@ def test_some_rows_of_an_array(tmp_path, streaming, monkeypatch, table, read, or
         whole = sum(len(block) for block in np.split(some, range(rows, 200, rows)) if block.any())
         assert sum(size for _, size in read) == 4 * 4 * (whole if near else 9)
     again = np.arange(9) % 2 == 1
-    np.testing.assert_array_equal(values_of(chosen.chosen(again), 3), table[:200][some][again])
+    np.testing.assert_array_equal(rows_of(chosen.chosen(again), 3), table[:200][some][again])
     nobody = chosen.chosen(np.zeros(9, dtype=bool))
     assert (nobody.count, list(nobody.blocks(5))) == (0, [])
-    np.testing.assert_array_equal(values_of(records, 70), table[:200])
+    np.testing.assert_array_equal(rows_of(records, 70), table[:200])
 
 
 def test_an_array_is_read_where_the_chosen_rows_are_whatever_they_hold(tmp_path, streaming, table, read):
@@ -259,7 +255,7 @@ def test_sparse_h5ad(tmp_path, streaming, monkeypatch, counts, options):
     assert (records.streams, records.is_sparse, records.columns) == (True, True, NAMES)
     assert len(list(records.sparse_blocks())) > 5
     assert released(records, **options)["mean"] == released(counts, **options)["mean"]
-    np.testing.assert_array_equal(values_of(records), counts.toarray())
+    np.testing.assert_array_equal(rows_of(records), counts.toarray())
 
 
 def test_sparse_h5ad_that_is_small_or_stores_an_entry_twice(tmp_path, monkeypatch, counts):
@@ -270,7 +266,7 @@ def test_sparse_h5ad_that_is_small_or_stores_an_entry_twice(tmp_path, monkeypatc
         monkeypatch.setattr(read_module, "LARGE", large)
         records = read_module.read_table(path)
         assert records.streams == (large == 0)
-        np.testing.assert_array_equal(values_of(records), [[0, 0, 0, 3], [4, 0, 0, 0]])
+        np.testing.assert_array_equal(rows_of(records), [[0, 0, 0, 3], [4, 0, 0, 0]])
 
 
 def test_a_listener_hears_rows_alone_and_changes_nothing(table):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from streams import rows_of
 
 from dimfree.data.people.keys import open_keys
 from dimfree.data.people.labels import NOBODY, check_group_keys, labelled, members, person_members, split_groups
@@ -15,11 +16,6 @@ from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
 
 NAN = float("nan")
 KEYS = ("a", "b", "c")
-
-
-def rows_of(records):
-    parts = [np.where(valid[:, None], block, NAN) for block, valid in records.blocks()]
-    return np.concatenate([*parts, np.empty((0, records.dimension))])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from streams import wide
+from streams import rows_of, wide
 
 from dimfree.data import read as read_module
 from dimfree.data.read import open_table, read_table
@@ -29,10 +29,6 @@ def refusal_of(action, *args):
         action(*args)
     assert "271828" not in str(caught.value)
     return str(caught.value)
-
-
-def rows_of(records, rows=64):
-    return np.concatenate([block for block, _ in records.blocks(rows)])
 
 
 @pytest.mark.parametrize("large", [0, 2**28], ids=["streamed", "loaded"])

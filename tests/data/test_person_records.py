@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from streams import rows_of
 
 from dimfree.data import records as records_module
 from dimfree.data import source as source_module
@@ -30,13 +31,7 @@ def grouped(rows, keys, *, most=None, rule="drop", kind=np.asarray):
         as_records(kind(np.asarray(rows, dtype=np.float64))), open_keys(keys, None, rule), most, rule
     )
     assert records.is_sparse == (kind is not np.asarray)
-    return as_array(records)
-
-
-def as_array(records):
-    """All records, the invalid ones as NaN."""
-    parts = [np.where(valid[:, None], block, NAN) for block, valid in records.blocks()]
-    return np.concatenate([*parts, np.empty((0, records.dimension))])
+    return rows_of(records)
 
 
 def one_by_one(rows, most=None):
@@ -135,7 +130,7 @@ def test_the_column_of_the_unit_is_taken_out(frame):
     records = person_records(as_records(table), keys, None, "raise")
     assert records.columns == ("a", "b")
     assert keys.column == "who"
-    assert as_array(records).tolist() == [[2.0, 2.0], [2.0, 1.0]]
+    assert rows_of(records).tolist() == [[2.0, 2.0], [2.0, 1.0]]
 
 
 @pytest.mark.parametrize("X", [np.ones((2, 2)), [[1.0]], sparse.csr_array(np.eye(2)), pd.Series([1.0])])

@@ -15,6 +15,7 @@ import scipy.sparse as sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from streams import rows_of
 
 from dimfree.data.entries import key_of
 from dimfree.data.read import read_table
@@ -30,11 +31,6 @@ tables = hnp.arrays(
 )
 names = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=5)
 in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
-
-
-def values_of(records):
-    parts = [np.where(valid[:, None], block, np.nan) for block, valid in records.blocks()]
-    return np.concatenate([np.empty((0, records.dimension)), *parts])
 
 
 def store(path: Path, X, header=None):
@@ -63,7 +59,7 @@ def refusal_of(action, *args, **kwargs):
 @in_folder
 @given(X=tables)
 def test_a_table_round_trips_bit_for_bit(tmp_path, kind, X):
-    read = values_of(read_table(store(tmp_path / f"t.{kind}", X)))
+    read = rows_of(read_table(store(tmp_path / f"t.{kind}", X)))
     expected = np.where(np.isfinite(X).all(axis=1)[:, None], X, np.nan)
     np.testing.assert_array_equal(read, expected)
     np.testing.assert_array_equal(np.signbit(read), np.signbit(expected))
@@ -105,7 +101,7 @@ def write(path, text):
 def test_csv_dialect(tmp_path, text, columns, rows):
     records = read_table(write(tmp_path / "t.csv", text))
     assert records.columns == columns
-    np.testing.assert_array_equal(values_of(records), rows)
+    np.testing.assert_array_equal(rows_of(records), rows)
 
 
 def test_an_ending_may_be_in_capitals(tmp_path):
@@ -162,9 +158,9 @@ def test_arrays_that_are_no_table(tmp_path, X):
 def test_npz_by_name_by_rank_or_sparse(tmp_path):
     path = tmp_path / "t.npz"
     np.savez(path, labels=np.arange(3), anything=np.eye(3))
-    np.testing.assert_array_equal(values_of(read_table(path)), np.eye(3))
+    np.testing.assert_array_equal(rows_of(read_table(path)), np.eye(3))
     sparse.save_npz(path, sparse.csr_matrix(2 * np.eye(3)))
-    np.testing.assert_array_equal(values_of(read_table(path)), 2 * np.eye(3))
+    np.testing.assert_array_equal(rows_of(read_table(path)), 2 * np.eye(3))
     for arrays in ({"a": np.eye(2), "b": np.eye(2)}, {"a": np.arange(3)}, {}):
         np.savez(path, **arrays)
         assert "named 'X'" in refusal_of(read_table, path)
@@ -173,7 +169,7 @@ def test_npz_by_name_by_rank_or_sparse(tmp_path):
 def test_parquet_lists_and_bad_columns(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"v": pa.array([[1.0, 2.0], None], pa.list_(pa.float64(), 2))}), path)
-    np.testing.assert_array_equal(values_of(read_table(path)), [[1, 2], [np.nan] * 2])
+    np.testing.assert_array_equal(rows_of(read_table(path)), [[1, 2], [np.nan] * 2])
     pd.DataFrame({"good": [1], "bad": [f"x{SECRET}"]}).to_parquet(path)
     assert "column 'bad'" in refusal_of(read_table, path)
     pd.DataFrame({"good": [1], "bad": [pd.Timestamp(0)]}).to_parquet(path)

@@ -12,7 +12,7 @@ import scipy.sparse as sparse
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from streams import RecordedStream
+from streams import RecordedStream, rows_of
 
 from dimfree.data import source as source_module
 from dimfree.data.formats.array_files import NpyStream
@@ -27,12 +27,6 @@ from dimfree.shapes import Isotropic
 SECRET = 271828.25
 SECRET_TEXT = "271828"
 SECRET_COUNT = 137
-
-
-def table_of(records, rows=None):
-    """The records as one array, invalid rows as NaN."""
-    parts = [np.where(valid[:, None], block, np.nan) for block, valid in records.blocks(rows)]
-    return np.concatenate([np.empty((0, records.dimension)), *parts])
 
 
 def message_of(X, on_missing="raise"):
@@ -93,7 +87,7 @@ def test_pandas_keeps_names_and_treats_missing_as_invalid():
     )
     records = open_records(frame, on_missing="drop")
     assert records.columns == ("age", "smokes", "visits", "7")
-    np.testing.assert_array_equal(table_of(records), [[1, 1, 4, 0.5], [np.nan] * 4, [np.nan] * 4])
+    np.testing.assert_array_equal(rows_of(records), [[1, 1, 4, 0.5], [np.nan] * 4, [np.nan] * 4])
 
 
 def test_arrow_tables_keep_names_and_treat_null_as_invalid():
@@ -101,7 +95,7 @@ def test_arrow_tables_keep_names_and_treat_null_as_invalid():
     for source in (table, table.to_batches()[0]):
         records = open_records(source, on_missing="drop")
         assert records.columns == ("a", "b", "c")
-        np.testing.assert_array_equal(table_of(records), [[1, 1, 1], [np.nan] * 3])
+        np.testing.assert_array_equal(rows_of(records), [[1, 1, 1], [np.nan] * 3])
 
 
 def test_one_arrow_column_of_fixed_size_lists_is_a_table():
@@ -110,7 +104,7 @@ def test_one_arrow_column_of_fixed_size_lists_is_a_table():
     )
     records = open_records(pa.table({"v": column}).slice(1), on_missing="drop")
     assert records.columns is None
-    np.testing.assert_array_equal(table_of(records), [[1, 2], [np.nan] * 2, [np.nan] * 2])
+    np.testing.assert_array_equal(rows_of(records), [[1, 2], [np.nan] * 2, [np.nan] * 2])
 
 
 def test_polars_keeps_names_and_treats_null_as_invalid():
@@ -118,7 +112,7 @@ def test_polars_keeps_names_and_treats_null_as_invalid():
     frame = polars.DataFrame({"a": [1, None], "b": [True, False]})
     records = open_records(frame, on_missing="drop")
     assert records.columns == ("a", "b")
-    np.testing.assert_array_equal(table_of(records), [[1, 1], [np.nan] * 2])
+    np.testing.assert_array_equal(rows_of(records), [[1, 1], [np.nan] * 2])
     assert "Column 'c'" in message_of(polars.DataFrame({"c": [f"{SECRET}"]}))
 
 
@@ -126,7 +120,7 @@ def test_polars_keeps_names_and_treats_null_as_invalid():
 def test_sparse_matrices_equal_their_dense_form(form):
     X = np.array([[0, 1.5, 0], [0, 0, 0], [2, 0, -1]])
     records = open_records(getattr(sparse, form)(X))
-    np.testing.assert_array_equal(table_of(records, rows=2), X)
+    np.testing.assert_array_equal(rows_of(records, rows=2), X)
 
 
 def test_a_huge_sparse_matrix_is_never_dense():
@@ -168,7 +162,7 @@ def test_a_huge_sparse_matrix_is_looked_at_in_no_time():
 def test_sparse_duplicates_are_added_in_float64_outside_the_callers_arrays(dtype):
     data, indices, indptr = np.array([100, 100, 1], dtype), np.array([1, 1, 0]), np.array([0, 2, 3])
     X = sparse.csr_array((data, indices, indptr), shape=(2, 2))
-    np.testing.assert_array_equal(table_of(open_records(X)), [[0, 200], [1, 0]])
+    np.testing.assert_array_equal(rows_of(open_records(X)), [[0, 200], [1, 0]])
     assert X.data.tolist() == [100, 100, 1]
     assert X.indices.tolist() == [1, 1, 0]
     assert X.indptr.tolist() == [0, 2, 3]

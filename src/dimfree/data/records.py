@@ -1,7 +1,7 @@
 """Records: a table from any source, one row per person. No error, repr or pickle shows a value or how many rows."""
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from dimfree.data.boundary import boundary
 from dimfree.data.gpu.device import Place, block_rows, lies_at
 from dimfree.data.gpu.rows import DeviceRows
 from dimfree.data.schema import Bounds
-from dimfree.data.source import InMemory, Source, pieces, with_parts
+from dimfree.data.source import InMemory, Merge, Result, Source, Work, pieces, with_parts
 from dimfree.data.tables import NO_COLUMNS, ONE_ROW_EACH, source_of
 from dimfree.errors import InvalidRecords
 from dimfree.progress import during, heard
@@ -23,8 +23,6 @@ ON_MISSING = (*BY_ROW, "column")
 
 _BLOCK_ENTRIES = 2**22  # 32 MiB of float64: large enough for fast arithmetic, small compared with the table
 _LOOK_ENTRIES = 2**20  # where a block is read only
-
-Result = TypeVar("Result")
 
 
 class Records:
@@ -161,12 +159,7 @@ class Records:
         return self._source.table, np.flatnonzero(every if sampled is None else every & sampled)
 
     def mapped(
-        self,
-        work: Callable[[Rows, Mask | None], Result],
-        rows: int,
-        among: Mask | None,
-        threads: int,
-        merge: Callable[[Iterable[Result]], Result],
+        self, work: Work[Result], rows: int, among: Mask | None, threads: int, merge: Merge[Result]
     ) -> Iterator[Result]:
         """work(block, its part of `among`) on consecutive blocks, invalid rows and all, results in their order.
 

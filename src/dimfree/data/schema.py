@@ -229,11 +229,6 @@ class Schema:
         listed, text = set(self.columns or ()), set(texts)
         return [name for name in names or () if name not in listed and (name in text or is_identifier(name))]
 
-    @property
-    def reader_encoding(self) -> str:
-        """The encoding for Python's reader; a byte order mark before UTF-8 is not a part of the text."""
-        return "utf-8-sig" if self.encoding == "utf-8" else self.encoding
-
 
 def _names(parameter: str, given: object) -> tuple[str, ...]:
     """Check one name, a list of names, or a pandas Index of them; a column of records by mistake is not read."""

@@ -64,16 +64,16 @@ class NpyStream(FileStream):
                 numbers = block[0](file)
             return work(to_floats(self.clip(numbers)), block[1])
 
-        self.require_same()
-        yield from in_order(done, self._unread_with_parts(rows, among), threads)
-        self.require_same()
+        def unread() -> Iterator[tuple[partial[NDArray[Any]], Mask | None]]:
+            start = 0
+            for count, read in self._unread(rows):
+                yield read, None if among is None else among[start : start + count]
+                start += count
+                heard(start, self.shape[0])
 
-    def _unread_with_parts(self, rows: int, among: Mask | None) -> Iterator[tuple[partial[NDArray[Any]], Mask | None]]:
-        start = 0
-        for count, read in self._unread(rows):
-            yield read, None if among is None else among[start : start + count]
-            start += count
-            heard(start, self.shape[0])
+        self.require_same()
+        yield from in_order(done, unread(), threads)
+        self.require_same()
 
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
         with self.path.open("rb", buffering=0) as file:

@@ -10,7 +10,6 @@ from abc import abstractmethod
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from io import TextIOWrapper
 from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,7 +20,7 @@ from dimfree._validate.column_names import check_names
 from dimfree.data.columns import IF_MISSING, joined, remedies
 from dimfree.data.entries import key_of, number
 from dimfree.data.extras import openpyxl
-from dimfree.data.formats.file_stream import File, FileStream, content, decoding, reading, require
+from dimfree.data.formats.file_stream import File, FileStream, reading, require, text_of
 from dimfree.data.schema import Schema
 from dimfree.data.source import pieces
 from dimfree.errors import InvalidFile
@@ -179,8 +178,7 @@ class JsonlStream(CellStream):
 
     def _pieces(self) -> Iterator[Part]:
         schema, ending = self._schema, self._file.ending
-        with content(self.path, ending) as (file, read, size), decoding(schema.encoding):
-            lines = TextIOWrapper(file, schema.reader_encoding, newline="\n")  # closes the file when it is deleted
+        with text_of(self.path, ending, schema.encoding) as (lines, read, size):
             objects: Iterator[dict[str, Any]] = map(_object, lines)
             listed = schema.columns
             names = None if listed is None else tuple(dict.fromkeys((*schema.keys, *listed)))

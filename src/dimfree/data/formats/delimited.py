@@ -4,7 +4,6 @@ import csv
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
-from io import TextIOWrapper
 from itertools import chain, repeat
 
 import numpy as np
@@ -13,7 +12,7 @@ from dimfree.data.boundary import attempt
 from dimfree.data.entries import NO_KEY, key_of, text_floats
 from dimfree.data.extras import arrow, arrow_csv
 from dimfree.data.formats.cells import BLANK, RAGGED, Cells, CellStream, Head, Part, header
-from dimfree.data.formats.file_stream import content, decoding
+from dimfree.data.formats.file_stream import text_of
 from dimfree.errors import DimfreeError, InvalidFile
 from dimfree.progress import heard
 
@@ -41,8 +40,7 @@ class CsvStream(CellStream):
     def _pieces(self) -> Iterator[Part]:
         schema, ending = self._schema, self._file.ending
         delimiter = schema.delimiter or ("\t" if ending.startswith(".tsv") else "," if schema.decimal == "." else ";")
-        with content(self.path, ending) as (file, read, size), decoding(schema.encoding):
-            text = TextIOWrapper(file, schema.reader_encoding, newline="\n")  # closes the file when it is deleted
+        with text_of(self.path, ending, schema.encoding) as (text, read, size):
             bodies = iter(lambda: (text.read(PART_SIZE) + text.readline()).replace("\r\n", "\n"), "")
             before, body = 0, ""
             for body in bodies:

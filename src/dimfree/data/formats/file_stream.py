@@ -3,12 +3,12 @@
 import gzip
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
-from io import BytesIO
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, TypeVar
 
@@ -77,27 +77,19 @@ def _damaged(path: FilePath, ending: str, error: BaseException) -> DimfreeError:
 
 
 @contextmanager
-def decoding(encoding: str) -> Iterator[None]:
-    """Turns bytes that are no text in this encoding into one sentence."""
-    try:
-        yield
-    except UnicodeError:
-        raise InvalidFile(
-            f"it is not text in {encoding}: name the encoding it is in, for example encoding='latin-1' "
-            "(--encoding latin-1)."
-        ) from None
-
-
-@contextmanager
-def content(path: FilePath, ending: str) -> Iterator[tuple[BinaryIO, Callable[[], int], int]]:
-    """The bytes of a file, unpacked if it is a .gz; how many of the stored ones are read so far, and of how many."""
-    with path.open("rb") as stored:
+def text_of(path: FilePath, ending: str, encoding: str) -> Iterator[tuple[TextIOWrapper, Callable[[], int], int]]:
+    """The text of a file, unpacked if it is a .gz; how many of the stored bytes are read so far, and of how many."""
+    is_packed = ending.endswith(".gz")
+    with path.open("rb") as stored, gzip.open(stored) if is_packed else nullcontext(stored) as unpacked:
         size = len(path.content) if isinstance(path, Held) else path.stat().st_size
-        if not ending.endswith(".gz"):
-            yield stored, stored.tell, size
-            return
-        with gzip.open(stored) as unpacked:
-            yield unpacked, stored.tell, size  # type: ignore[misc]  # a reader of bytes all the same
+        own = "utf-8-sig" if encoding == "utf-8" else encoding  # a byte order mark is not a part of the text
+        try:
+            yield TextIOWrapper(unpacked, own, newline="\n"), stored.tell, size
+        except UnicodeError:
+            raise InvalidFile(
+                f"it is not text in {encoding}: name the encoding it is in, for example encoding='latin-1' "
+                "(--encoding latin-1)."
+            ) from None
 
 
 def require(package: str, ending: str, extra: str) -> None:
