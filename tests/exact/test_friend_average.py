@@ -43,22 +43,15 @@ def removals(most=5):
 @pytest.mark.parametrize("share", SHARES)
 def test_removing_a_vertex_moves_the_average_by_less_than_the_bound(share):
     moves = [abs(centred(n, e, share) - centred(n - 1, left, share)) for n, e, left in removals()]
-    assert max(moves) < max(1 + share, 2 - share)
+    assert max(moves) < max(1 + share, 2 - share) <= share_sensitivity(share, ADD) - 1 / (2 * STEPS)
 
 
 def test_exchanging_a_vertex_moves_the_average_by_less_than_two():
     for n in range(1, 6):
         found = [(e, left) for m, e, left in removals() if m == n]
         moves = [abs(Fraction(2 * (e - f), n)) for e, left in found for f, also in found if left == also]
-        assert max(moves) < 2
+        assert max(moves) < share_sensitivity(SHARES[0], REPLACE)
         assert max(moves) == Fraction(2 * (n - 1), n)  # approached as n grows
-
-
-def test_a_charge_of_one_record_is_caught():
-    """The twin that charges 1.0 fails for every share, already with five records."""
-    for share in SHARES:
-        moves = [abs(centred(n, e, share) - centred(n - 1, left, share)) for n, e, left in removals()]
-        assert max(moves) > 1
 
 
 # the statistic of the code, on tables of points
@@ -94,19 +87,3 @@ def test_the_bound_is_nearly_attained(table, limit, share):
     rows = table(120)
     move = Fraction(abs(statistic(rows, 0, share) - statistic(rows[:-1], 0, share)), STEPS)
     assert 0.97 * limit(share) < move < limit(share)
-
-
-@pytest.mark.parametrize("far", [1e300, 1e160, 1e20, 1.7e308])
-def test_the_middle_of_the_table_may_be_anywhere(far):
-    """Half the records far away, where squares overflow: the others' friendships must not depend on the majority."""
-    rows = np.zeros((20, 2))
-    rows[10:] = far
-    for share in SHARES:
-        move = abs(statistic(rows, 0, share) - statistic(rows[:-1], 0, share))
-        assert move <= share_sensitivity(share, ADD) * STEPS
-
-
-@pytest.mark.parametrize(("share", "expected"), [(Fraction(1, 2), 1.5), (Fraction(4, 5), 1.8), (Fraction(1, 10), 1.9)])
-def test_the_charge(share, expected):
-    assert share_sensitivity(share, ADD) == pytest.approx(expected + 1 / STEPS, abs=1e-12)
-    assert share_sensitivity(share, REPLACE) == 2 + 1 / STEPS

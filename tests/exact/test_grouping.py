@@ -101,18 +101,6 @@ def test_both_keys_are_long_and_only_ties_look_at_the_second():
 # ---- broken twins
 
 
-def by_index(table, groups, size):
-    """The paper's grouping: consecutive records, in the order they came."""
-    padded = [*table, *[""] * (groups * size)][: groups * size]
-    return Counter([tuple(tuple(padded[g * size : (g + 1) * size]) for g in range(groups))])
-
-
-def test_grouping_by_index_moves_everybody_when_the_first_record_leaves():
-    left, right = by_index("abcde", 2, 2), by_index("bcde", 2, 2)
-    assert not can_be_coupled(left, right, slots_apart)
-    assert not can_be_coupled(left, right, groups_apart)  # ab|cd and bc|de: no group survives
-
-
 def test_as_many_groups_as_the_private_count_fills_gives_the_count_away():
     """⌊n/2⌋ pairs of a private n: the groups themselves can be coupled, but their number, which every mechanism takes
     as public, moves with n."""

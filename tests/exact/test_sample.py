@@ -101,14 +101,3 @@ def test_a_fixed_sample_is_a_uniform_subset_of_positions(size):
     )
     assert set(found) == set(combinations(range(4), size))
     assert len(set(found.values())) == 1
-
-
-def test_a_fixed_size_under_add_remove_is_a_replacement():
-    """The broken twin: however the draws are coupled, a sample with the newcomer lacks someone whom X' would keep."""
-    larger = {frozenset(subset) for subset in combinations(NAMES, 3)}
-    smaller = {frozenset(subset) for subset in combinations(NAMES[:-1], 3)}
-    with_newcomer = [sample for sample in larger if NAMES[-1] in sample]
-    assert with_newcomer
-    assert all(len(one ^ other) >= 2 for one in with_newcomer for other in smaller)
-    everyone = [sample for sample in larger if NAMES[-1] not in sample]
-    assert len(with_newcomer) / (len(with_newcomer) + len(everyone)) == 3 / 5  # not a rare event

@@ -1,6 +1,8 @@
 """Noise that draws a given constant and records what it was asked for; tables opened with it."""
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +13,14 @@ from dimfree.accounting.calibrate import (
     calibrate_private_count,
     calibrate_public_count,
 )
+from dimfree.accounting.events import Tested
 from dimfree.data.records import as_records
-from dimfree.kernel import PrivateTable, Session, View
+from dimfree.kernel import PrivateTable, Released, Session, View
 from dimfree.kernel.rows.space import Space
 from dimfree.shapes import Isotropic
 
 BUDGET = Budget(20.0, 1e-3)
+RECORDS = np.random.default_rng(0).normal(size=(60, 3))
 
 
 @dataclass
@@ -61,3 +65,20 @@ def opened(
     session = PrivateTable(space_of(X, by_entry=by_entry), BUDGET, relation, noise).open(branches)
     noise.log.clear()
     return session, session.take(branches.menu[0])
+
+
+def session_with_test(
+    relation: Neighbours, noise: Asked | None = None, *, heads: bool = True
+) -> tuple[Session, View, Tested, Asked]:
+    """A session whose branch has a stability test, over records close together; what opening asked is not logged."""
+    noise, branches = Asked() if noise is None else noise, branches_with_test(relation, search_share=0.1)
+    noise.coin = lambda *_: heads
+    session = PrivateTable(space_of(RECORDS / 50), BUDGET, relation, noise).open(branches)
+    noise.log.clear()
+    return session, session.take(branches.tested[0]), branches.tested[0], noise
+
+
+def core(view: View, branch: Tested, relation: Neighbours, **changes: Any) -> Released | None:
+    floor = None if relation is Neighbours.REPLACE_ONE else 40
+    given = {"radius": 1.0, "full_share": Fraction(9, 10), "tolerated": 6, "floor": floor, "mu": branch.mu / 2}
+    return view.pairs(0).core_mean(**{**given, **changes})

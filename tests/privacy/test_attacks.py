@@ -14,7 +14,17 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from privacy.asked import BUDGET, Asked, branches_with_test, gaussian_branches, opened, space_of
+from privacy.asked import (
+    BUDGET,
+    RECORDS,
+    Asked,
+    branches_with_test,
+    core,
+    gaussian_branches,
+    opened,
+    session_with_test,
+    space_of,
+)
 
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration
@@ -34,7 +44,6 @@ from dimfree.shapes import Dense, Diagonal, LowRank
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 RELATIONS = (ADD, REPLACE)
 D = 3
-RECORDS = np.random.default_rng(0).normal(size=(60, D))
 EDGES = np.array([0.5, 1.0, 2.0])
 ZEROS, ONES = np.zeros(D), np.ones(D)
 BALL, SCORING, LOOKOUT = Ball(ZEROS, 1.0, 1.0), Scoring(ZEROS, 1.0, 1.0), Lookout(ZEROS, ONES)
@@ -51,7 +60,20 @@ def axes(scale=ONES, weights=ONES):
     return LearnedAxes(np.eye(D, 1), scale, weights)
 
 
+BAD = {str(bad): bad for bad in (math.nan, math.inf, -1.0, 0.0)}
 MALFORMED = {
+    **{
+        f"radius {name}": lambda v, bad=bad: v.clipped_sum(replace(BALL, radius=bad), 0.1, "p")
+        for name, bad in BAD.items()
+    },
+    **{f"norm {name}": lambda v, bad=bad: v.scores(replace(SCORING, norm=bad), 1.0, 0.1) for name, bad in BAD.items()},
+    **{f"unit {name}": lambda v, bad=bad: v.scores(SCORING, bad, 0.1) for name, bad in BAD.items()},
+    **{f"norm of missing {name}": lambda v, bad=bad: v.missing_by_column(bad, 0.1) for name, bad in BAD.items()},
+    **{f"edge {name}": lambda v, bad=bad: v.lengths(BALL, np.array([1.0, bad]), 0.1) for name, bad in BAD.items()},
+    "grid that is no number": lambda v: v.clipped_scores(SCORING, 0.5, 60.0, np.array([math.nan]), 3, 0.1),
+    "a scale of zero": lambda v: v.clipped_sum(replace(BALL, scale=np.array([1.0, 0.0, 1.0])), 0.1, "p"),
+    "a scale that is no number": lambda v: v.clipped_sum(replace(BALL, scale=np.array([1.0, math.nan, 1.0])), 0.1, "p"),
+    "an infinite center": lambda v: v.clipped_sum(replace(BALL, centre=np.array([1.0, math.inf, 1.0])), 0.1, "p"),
     "center of each row": lambda v: v.clipped_sum(Ball(ONE_A_ROW, 1.0, 1.0), 0.1, "p"),
     "scale of each row": lambda v: v.clipped_sum(Ball(ZEROS, ROWS_OF_SCALES, 1.0), 0.1, "p"),
     "radius of each row": lambda v: v.clipped_sum(Ball(ZEROS, 1.0, ROWS_OF_SCALES[:, :1]), 0.1, "p"),
@@ -333,25 +355,21 @@ class Shifting:
     __index__ = __float__ = __int__
 
 
-def session_with_test(relation, table=RECORDS / 50):
-    noise, branches = Asked(), branches_with_test(relation, search_share=0.1)
-    session = PrivateTable(space_of(table), BUDGET, relation, noise).open(branches)
-    noise.log.clear()
-    return session, session.take(branches.tested[0]), branches.tested[0], noise
-
-
-def core(view, branch, relation, **changes):
-    floor = None if relation is REPLACE else 40
-    given = {"radius": 1.0, "full_share": Fraction(9, 10), "tolerated": 6, "floor": floor, "mu": branch.mu / 2}
-    return view.pairs(0).core_mean(**{**given, **changes})
-
-
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(
     "changes",
     [
         {"full_share": Fraction(9 * 2**55 + 1, 10 * 2**55)},  # the thresholds would leave 64 bits
         {"full_share": 0.9},
+        {"full_share": Fraction(1, 2)},
+        {"tolerated": 1},
+        {"tolerated": 10**6},
+        {"radius": math.nan},
+        {"radius": 0.0},
+        {"mu": 1e9},
+        {"mu": math.nan},
+        {"mu": -1.0},
+        {"floor": "wrong"},
         {"full_share": Fraction(1001, 1000)},
         {"full_share": Fraction(9001, 10000)},
         {"tolerated": np.int8(70)},  # 2·(B - 1) would wrap
@@ -365,6 +383,8 @@ def core(view, branch, relation, **changes):
 )
 def test_a_core_beyond_its_proof_is_refused_before_the_test(relation, changes):
     session, view, branch, noise = session_with_test(relation)
+    if changes.get("floor") == "wrong":
+        changes = {"floor": 40 if relation is REPLACE else None}
     with np.errstate(all="ignore"), pytest.raises(KernelError):
         core(view, branch, relation, **changes)
     assert noise.log == []
@@ -403,8 +423,9 @@ def test_friends_are_not_counted_in_rows_that_the_mean_has_overwritten():
     counts = pairs.friends(HALF, 3, branch.search_mu / 2)
     counts.at(1.0)
     pairs.core_mean(1.0, Fraction(9, 10), 6, None, branch.mu / 2)
-    with pytest.raises(KernelError, match="nothing more"):
-        counts.at(0.5)
+    for ask in (lambda: counts.at(0.5), lambda: pairs.friends(HALF, 3, 0.01)):
+        with pytest.raises(KernelError, match="nothing more"):
+            ask()
 
 
 def test_two_pairs_make_one_test():

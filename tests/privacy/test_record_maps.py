@@ -3,12 +3,14 @@
 A batched matrix product rounds by its batch: one person's record would change another's last bit, or a friendship.
 """
 
+import pickle
+
 import numpy as np
 import pytest
 from blocks import blocks_of
 
 from dimfree.data.records import as_records
-from dimfree.kernel.rows.bases import LearnedAxes
+from dimfree.kernel.rows.bases import Given, LearnedAxes
 from dimfree.kernel.rows.clip import norms
 from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.rows.space import Space
@@ -33,6 +35,8 @@ MAPS = {
     "lengths on the ring": lambda rows: ring_lengths(Space(as_records(rows), Isotropic(1.0)), SPREAD),
     "directions": Lookout(SPREAD, 1 / SPREAD).directions,
     "cosine transform": Cosine(WIDTH).rotated,
+    "given axes": Given(TURN).rotated,
+    "axes of another process": pickle.loads(pickle.dumps(Given(TURN))).rotated,
     "learned axes": LearnedAxes(TURN[:, :3], SPREAD, np.sqrt(SPREAD)).rotated,
     "a batched product": lambda rows: (rows - rows.mean(axis=0)) @ TURN,  # must be caught
 }

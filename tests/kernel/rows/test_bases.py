@@ -1,6 +1,5 @@
 """Public bases: orthonormal, undone exactly, their diagonals exact, and a rotated record has its own bits alone."""
 
-import pickle
 import tracemalloc
 from functools import partial
 
@@ -67,51 +66,6 @@ def test_no_variance_is_lost_beside_one_that_is_huge(dimension):
 
 
 # ---- a record's bits are its own
-
-
-def wild(rng, count, dimension):
-    """Rows of every size, subnormal to nearly infinite, side by side."""
-    rows = rng.normal(size=(count, dimension)) * 10.0 ** rng.integers(-300, 290, (count, 1))
-    rows[::7] = np.ldexp(rng.normal(size=rows[::7].shape), -1060)
-    rows[3], rows[11 % count] = 0.0, 1.7e308
-    return rows
-
-
-def depends_on_others(basis, rows, rng):
-    """Whether any way to hand the rows over changes the bits of one of them."""
-    together, order = basis.rotated(rows), rng.permutation(len(rows))
-    ways = [
-        (np.concatenate([basis.rotated(row[None]) for row in rows[:40]]), together[:40]),
-        (basis.rotated(rows[order]), together[order]),
-        (np.concatenate([basis.rotated(part) for part in np.array_split(rows, 7)]), together),
-        (basis.rotated(np.asfortranarray(rows)), together),
-        (basis.rotated(np.repeat(rows, 2, axis=1)[:, ::2]), together),
-        (basis.rotated(rows[::-1]), together[::-1]),
-        (pickle.loads(pickle.dumps(basis)).rotated(rows), together),
-    ]
-    return any(found.tobytes() != expected.tobytes() for found, expected in ways)
-
-
-@pytest.mark.parametrize(
-    ("name", "dimension"),
-    [*((name, d) for name in MAKERS for d in (1, 3, 101, 300)), ("dct", 784), ("dct", 1021)],  # the last: a prime
-)
-def test_a_rotated_record_has_the_same_bits_in_every_batch(rng, name, dimension):
-    rows = wild(rng, 40, dimension)
-    with np.errstate(all="raise"):
-        assert not depends_on_others(MAKERS[name](dimension), rows, rng)
-
-
-class Batched(Given):
-    """A broken twin: one ordinary product for all records."""
-
-    def rotated(self, rows):
-        return rows @ self.matrix.T
-
-
-def test_an_ordinary_product_would_be_noticed(rng):
-    with np.errstate(all="ignore"):
-        assert depends_on_others(Batched(orthonormal(101)), wild(rng, 90, 101), rng)
 
 
 # ---- rotated rows in pieces

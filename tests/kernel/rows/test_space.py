@@ -8,12 +8,10 @@ import pytest
 from scipy import sparse
 
 import dimfree.kernel.rows.space as space_module
-from dimfree import release_mean
 from dimfree.data.blocks import densely
 from dimfree.data.records import open_records
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
-from dimfree.noise import SeededNoise
 from dimfree.shapes import Dense, Diagonal, Isotropic
 
 VARIANCES = np.array([0.3, 1.0, 4.0, 1e-30, 25.0, 0.5])
@@ -90,20 +88,6 @@ def test_an_invalid_row_takes_no_memory(monkeypatch):
         finally:
             tracemalloc.stop()
     assert abs(taken[2] - taken[1]) < 10_000
-
-
-@pytest.mark.parametrize("options", [{}, {"covariance": [1.0, 0.5, 0.25, 0.1]}], ids=["auto", "known"])
-def test_a_release_does_not_know_in_which_pieces_it_was_computed(pieces, rng, options):
-    X = rng.normal(size=(6000, 4)) * np.sqrt([1.0, 0.5, 0.25, 0.1]) + 3
-
-    def release():
-        return release_mean(X, epsilon=1.0, delta=1e-6, noise=SeededNoise(7), **options)
-
-    expected = release()
-    assert not expected.refused
-    for cut in ((4000, 800, 0, 1), (3000, 1000, 0, 2), (5000, 900, 2**31, 3)):
-        pieces(*cut)
-        assert release().mean.tobytes() == expected.mean.tobytes()
 
 
 def test_a_table_seen_to_be_valid_is_not_looked_at_again_and_a_neutral_one_is(rng, monkeypatch):

@@ -21,7 +21,7 @@ from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics import scores
 from dimfree.kernel.statistics.clipped_sum import Ball, _votes_of, clipped_missing, clipped_sum, length_counts
-from dimfree.kernel.statistics.scores import ScoreLengths, Scoring, phi_inverse, total_scores
+from dimfree.kernel.statistics.scores import Scoring, phi_inverse, total_scores
 from dimfree.kernel.statistics.unit_vectors import (
     BESIDE,
     DIAGONAL,
@@ -99,13 +99,6 @@ def test_scores_come_back_in_units_of_the_guess(rng):
     scoring = Scoring(center, guess, 1000.0)
     total = total_scores(space_of(rows, 3), scoring, 2.0) * (scoring.norm / BALL)
     assert total == pytest.approx(phi(((rows - center) / guess) ** 2 / 2).sum(axis=0), abs=50 * 1000 / BALL)
-
-
-def test_a_larger_unit_clips_fewer(rng):
-    space, scoring = space_of(rng.normal(size=(300, 4)), 4), Scoring(np.zeros(4), 1.0, 1.0)
-    counts = [ScoreLengths(space, scoring).clipped(unit) for unit in np.geomspace(1e-3, 1e3, 20)]
-    assert counts == sorted(counts, reverse=True)
-    assert (counts[0], counts[-1]) == (300, 0)
 
 
 # ---- missing entries
@@ -257,10 +250,3 @@ def test_the_noise_of_the_matrix_is_symmetric_and_smaller_beside_the_diagonal():
     assert np.allclose(added[~np.eye(3, dtype=bool)], 1 / BESIDE)
     assert noisy.event.step == 1 / (DIAGONAL * UNIT)  # so that stddev · step is the noise on the diagonal
     assert (noisy.value == noisy.value.T).all()
-
-
-def test_floors_move_no_more_than_what_they_are_taken_of():
-    """|⌊a⌋ - ⌊b⌋| <= N if |a - b| <= N, N whole; in quarters, so that all fractions meet all others."""
-    for a in range(80):
-        for b in range(a, 80):
-            assert b // 4 - a // 4 <= -(-(b - a) // 4)

@@ -111,17 +111,6 @@ def test_a_newcomer_brings_its_own_friendships_and_no_others(seed, far):
             assert total == PairDistances.of(others, 0).friend_pairs(radius) + brought
 
 
-def test_small_chunks_decide_alike(seed, monkeypatch):
-    rows = np.repeat(np.random.default_rng(seed).normal(size=(4, 3)), 4, axis=0)
-    radius = float(gaps(rows).max())
-    expected = PairDistances.of(rows, 0).friend_pairs(radius)
-    monkeypatch.setattr(distances, "_CELLS", 1)
-    monkeypatch.setattr(distances, "_ROWS", 5)
-    monkeypatch.setattr(products, "_CELLS", 1)
-    assert PairDistances.of(rows, 0).friend_pairs(radius) == expected == counted(rows, radius)
-    assert PairDistances.of(as_sparse(rows), 0).friend_pairs(radius) == expected
-
-
 @pytest.mark.parametrize("far", [(), (0,), (3, 4, 5), (39,), tuple(range(40))], ids=lambda far: f"{len(far)} far")
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
 def test_the_rows_on_the_grid_in_steps(seed, monkeypatch, far, threads):
@@ -239,26 +228,6 @@ def test_sparse_rows_have_the_distances_of_dense_ones(seed, monkeypatch, crowded
     assert_exact(rows, [gap * (1 + k / RADIUS) for gap in gaps(rows)[::40] for k in (-3, -1, 0, 1)])
 
 
-def test_a_far_record_widens_no_band_but_its_own(seed):
-    """How far a pair's quotients may be off is read from its two rows, not from the farthest of all."""
-    rows = np.random.default_rng(seed).normal(size=(30, 400))
-    rows[-1, 0] = 2e13
-    pairs = PairDistances.of(rows, 0)
-    assert widest_band(pairs) > 0.1
-    assert widest_band(pairs, among=29) < 1e-3
-    assert widest_band(finely(pairs), among=29) < 1e-9
-
-
-def widest_band(pairs, among=None):
-    """Of distances that leave a pair of the first rows, all of one tile, in doubt, but for `rint`: at most."""
-    count = len(pairs.rows) if among is None else among
-    i, j = np.triu_indices(count, k=1)
-    error = pairs.errors[0] * (pairs.squares[i] + pairs.squares[j])
-    blur = pairs.rows.shape[1] ** 0.5 * 2.0**-52 * (pairs.peaks[i] + pairs.peaks[j])
-    squared = pairs.squared[0, i, j]
-    return (np.sqrt(squared + error) - np.sqrt(np.maximum(squared - error, 0)) + 2 * blur).max()
-
-
 # friend counts and whole steps, for the core
 
 
@@ -314,6 +283,7 @@ def test_records_off_the_grid_are_nobodys_friends():
 
 def traced(work):
     """The most memory that the work takes, in bytes."""
+    distances._later(512)  # made once in a process
     tracemalloc.start()
     try:
         work()
@@ -371,15 +341,6 @@ def test_where_32_bits_are_shortened_all_is_done_in_64(monkeypatch):
     assert usual.errors.max() > careful.errors.max() == distances._float64_error(40)
     assert usual.friend_counts(9.0).tolist() == careful.friend_counts(9.0).tolist()
     assert products.float32_is_whole()
-
-
-def test_a_small_table_is_filled_in_64_bits(monkeypatch):
-    rows = np.random.default_rng(5).normal(size=(600, 20))
-    coarse = PairDistances.of(rows, 2)
-    monkeypatch.setattr(distances, "SMALL", products.SMALL)
-    fine = PairDistances.of(rows, 2)
-    assert coarse.errors.max() > fine.errors.max() == distances._float64_error(20)
-    assert coarse.friend_counts(6.0).tolist() == fine.friend_counts(6.0).tolist()
 
 
 def split(table, bits, parts):

@@ -2,20 +2,11 @@
 
 import numpy as np
 import pytest
+from kernel.statistics.test_distances import counted
 
 from dimfree.kernel.statistics import distances, friends, products
 from dimfree.kernel.statistics.distances import PairDistances
 from dimfree.kernel.statistics.friends import NEAR, RADIUS, to_steps
-
-
-def pairs_one_by_one(rows, radius):
-    """Σ_j c_j by the definition, in Python integers."""
-    z = to_steps(rows, radius / RADIUS).astype(object)
-    close = ((z[:, None] - z[None]) ** 2).sum(axis=2) <= RADIUS**2
-    off = np.abs(rows).max(axis=1) >= 2.0**61 * radius / RADIUS
-    close[off] = close[:, off] = False
-    np.fill_diagonal(close, True)
-    return int(close.sum())
 
 
 @pytest.fixture
@@ -46,7 +37,7 @@ def test_ties_of_a_lattice(by_products, location, radius):
     """Many pairs at exactly the radius, or a step beside it."""
     rows = lattice(location)
     for near in (radius, radius * (1 - 1 / RADIUS), radius * (1 + 1 / RADIUS), np.nextafter(radius, 0)):
-        assert PairDistances.of(rows, 0).friend_pairs(near) == pairs_one_by_one(rows, near)
+        assert PairDistances.of(rows, 0).friend_pairs(near) == counted(rows, near)
     assert sum(by_products) > 20
 
 
@@ -56,7 +47,7 @@ def test_records_on_either_side_of_where_products_are_exact(by_products, seed, f
     close = np.random.default_rng(seed).normal(size=(20, 2)) * 0.4
     rows = np.concatenate([lattice(0.0)[:, :2], close, lattice(0.0)[:9, :2] + far, [[far, 0.0]] * 2])
     for radius in (1.0, 2.0):
-        assert PairDistances.of(rows, 3).friend_pairs(radius) == pairs_one_by_one(rows, radius) + 3
+        assert PairDistances.of(rows, 3).friend_pairs(radius) == counted(rows, radius) + 3
     assert NEAR == 32 * RADIUS
     assert sum(by_products) > 20
 
@@ -67,7 +58,7 @@ def test_a_strict_inequality_would_show(by_products, monkeypatch):
     expected = PairDistances.of(rows, 0).friend_pairs(1.0)
     pairs = PairDistances.of(rows, 0)
     monkeypatch.setattr(distances, "by_products", lambda *given: _strictly(exact, *given))
-    assert pairs.friend_pairs(1.0) < expected == pairs_one_by_one(rows, 1.0)
+    assert pairs.friend_pairs(1.0) < expected == counted(rows, 1.0)
 
 
 def _strictly(radius, table, centre, rows, columns, step):
@@ -101,4 +92,4 @@ def test_threads_count_alike(seed, monkeypatch, threads):
     monkeypatch.setenv("DIMFREE_THREADS", threads)
     pairs = PairDistances.of(rows, 0)
     assert len(pairs.tiles) > 20
-    assert pairs.friend_pairs(1.0) == pairs_one_by_one(rows, 1.0)
+    assert pairs.friend_pairs(1.0) == counted(rows, 1.0)

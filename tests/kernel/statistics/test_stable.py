@@ -42,24 +42,6 @@ def test_stability_is_its_definition(counts, share, budget, relation):
     )
 
 
-@pytest.mark.parametrize(
-    ("counts", "relation", "expected"),
-    [
-        ([], ADD, 5),  # nobody is unstable: small n is refused elsewhere (P5')
-        ([10] * 10, REPLACE, 3),  # everybody has all friends, b·n = 8: unstable from k = 3 on
-        ([10] * 10, ADD, 3),  # 8 + 0.8·2 = 9.6, 8 + 0.8·3 = 10.4
-        ([11] * 10, REPLACE, 4),
-        ([11] * 10, ADD, 4),
-        ([12] * 10, ADD, 5),  # 8 + 0.8·4 = 11.2; k = 5 is the budget
-        ([1] * 10, ADD, 0),
-        ([8] * 10, ADD, 1),  # exactly b·n friends is enough at k = 0, not at k = 1
-        ([7] * 10, ADD, 0),
-    ],
-)
-def test_stability_of_small_tables(counts, relation, expected):
-    assert stability(integers(counts), Fraction(4, 5), 5, relation) == expected
-
-
 def test_stability_compares_without_rounding():
     """0.7 · 10 is 7 exactly here; in floats the product is 7.000000000000001 or 6.999… for other shares."""
     for thousandth in range(501, 1001):
@@ -103,28 +85,16 @@ def test_start_share():
     assert all(2 * int(start_share(n, REPLACE) * n) >= n for n in range(1, 50))  # P5's condition
 
 
-def formula(n, b, B, relation):
-    """P5 with the radius as unit, as it is printed."""
-    if relation is ADD:
-        a = 0.5
-        kappa = 1 / ((b - a) * n)
-        others = b * kappa * (B - 2) * min(2, 1 + (1 - a) * n / (n - B + 1))
-        return (1 + (1 - b) * n / (n - B + 1) + others) / (n - B + 2)
-    a = 0.5 + 0.5 / n
-    kappa = 1 / ((b - a) * n)
-    return (2 + kappa * (B - 2) * min(2, 1 + ((1 - a) * n + 1) / (n - B + 2))) / (n - B + 2)
-
-
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize(("n", "share", "budget"), [(20, 800, 2), (200, 700, 30), (1000, 820, 95), (4000, 990, 400)])
 def test_sensitivity_is_the_formula(n, share, budget, relation):
     found = core_sensitivity(n, Fraction(share, 1000), budget, relation)
-    wanted = formula(n, share / 1000, budget, relation)
-    assert found == pytest.approx(wanted, rel=1e-12)
-    assert Fraction(found) >= exact_sensitivity(n, Fraction(share, 1000), budget, relation)  # rounded up
+    exact = exact_sensitivity(n, Fraction(share, 1000), budget, relation)
+    assert exact <= Fraction(found) <= exact * (1 + Fraction(1, 10**11))  # rounded up
 
 
 def exact_sensitivity(n, b, B, relation):
+    """P5 with the radius as unit, as it is printed."""
     if relation is ADD:
         a = Fraction(1, 2)
         others = b * (B - 2) / ((b - a) * n) * min(2, 1 + (1 - a) * n / (n - B + 1))
