@@ -57,9 +57,6 @@ def broken(monkeypatch, names: tuple[str, ...], error: Exception) -> None:
     monkeypatch.setattr(sys, "meta_path", [Hiding(names, error), *sys.meta_path])
 
 
-# ------------------------------------------------------------------------------------------------ installation
-
-
 @pytest.mark.system_noise
 @pytest.mark.parametrize("error", [ImportError("no OpenDP"), OSError("libopendp.so"), AttributeError("version")])
 @DOORS
@@ -129,8 +126,6 @@ def test_nothing_is_loaded_after_the_charge() -> None:
     assert done.stdout.split() == []
 
 
-# ------------------------------------------------------------------------------------------------ coarse noise
-
 WAYS = [{"covariance": np.ones(2)}, {"objective": "relative", "on_missing": "drop"}, {}]
 
 
@@ -152,9 +147,6 @@ def test_noise_too_coarse_for_the_budget_costs_nothing(door, epsilon, delta, led
         door(epsilon=epsilon, delta=delta, ledger=ledger, noise=SeededNoise(0))
     assert ledger.account().debits == 0
     assert all(has_fine_noise(Budget(usual, 1e-2)) for usual in (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e4))
-
-
-# ------------------------------------------------------------------------------------------------ weak guarantees
 
 
 class Unread:

@@ -68,9 +68,6 @@ def test_a_release_survives_its_file_and_its_table_has_the_shares():
         found.present[0] = 1.0
 
 
-# ------------------------------------------------------------------------------------------------ refusals
-
-
 @relations
 def test_too_few_entries_are_refused_by_released_numbers_and_in_public_words(relation):
     X = np.full((2000, 5), np.nan)
@@ -100,9 +97,6 @@ def test_what_does_not_go_with_it_is_told(given):
         by_column(table(), **given)
 
 
-# ------------------------------------------------------------------------------------------------ doors
-
-
 def test_an_entry_that_is_no_finite_number_is_missing_in_every_format(tmp_path):
     X = table(600)
     frame = pd.DataFrame(X, columns=NAMES)
@@ -117,9 +111,6 @@ def test_an_entry_that_is_no_finite_number_is_missing_in_every_format(tmp_path):
         frame.to_csv(path, index=False, na_rep=empty)
         ways.append(read_table(path))
     assert {by_column(way).to_json() for way in ways} == {by_column(frame).to_json()}
-
-
-# -------------------------------------------------------------------------------------------- persons, groups, others
 
 
 def test_a_person_has_the_mean_of_their_rows_that_have_it():

@@ -102,9 +102,6 @@ def test_every_shape_releases(table, way, shape):
         assert released(table, way, covariance=shape.variances) == found  # the short way
 
 
-# The caller's data
-
-
 # Equivariance
 
 
