@@ -229,56 +229,39 @@ def _is_symmetric(matrix: Floats) -> bool:
     return bool((np.abs(matrix - matrix.T) <= 1e-8 * (root * root[:, None])).all())
 
 
-_ARRAY_NEEDS: dict[str, tuple[Callable[[Floats], object], str]] = {  # the test, and what must hold
-    "finite": (
-        lambda array: np.isfinite(array).all(),
-        "`{name}` must be finite; it holds NaN or infinite entries: replace them.",
-    ),
-    "positive": (
-        lambda array: (array if array.ndim == 1 else np.diagonal(array)).min() > 0,
-        f"Every entry of `{{name}}` must be above 0; of a matrix, on its diagonal. {_FLAT_REMEDY}",
-    ),
-    "moderate": (
-        lambda spectrum: 1e-60 < spectrum.max() < 1e60,
-        "`{name}` must have its largest standard deviation in (1e-60, 1e60): change the units.",
-    ),
-    "square": (
-        lambda matrix: matrix.shape[0] == matrix.shape[1],
-        "`{name}` must be square: pass (d, d), or (d,) variances.",
-    ),
-    "symmetric": (
-        _is_symmetric,
-        "`{name}` must be symmetric; [i, j] and [j, i] differ by more than 1e-8 of the standard deviations. Pass "
-        "({name} + {name}.T) / 2 if that is what you mean.",
-    ),
-    "definite": (
-        lambda eigenvalues: eigenvalues.min() > 4 * eigenvalues.size * np.finfo(np.float64).eps * eigenvalues.max(),
-        "`{name}` must be positive definite; its smallest eigenvalue is zero or negative, up to rounding. "
-        + _FLAT_REMEDY,
-    ),
-    "tall": (
-        lambda basis: basis.shape[1] <= basis.shape[0],
-        "`{name}` must have shape (d, k) with k <= d. Pass {name}.T?",
-    ),
-    "orthonormal columns": (
-        lambda basis: np.abs(_excess(basis.T)).max() <= 1e-6,
-        "`{name}` must have orthonormal columns (unit length, pairwise perpendicular within 1e-6). Pass "
-        "numpy.linalg.qr({name})[0], and variances along those directions.",
-    ),
-    "orthonormal rows": (
-        lambda basis: np.abs(_excess(basis)).max() <= 1e-6,
-        "`{name}` must be orthonormal: every row of length 1 and perpendicular to the others, within 1e-6. Pass "
-        "numpy.linalg.qr({name}.T)[0].T if its rows span what you mean.",
-    ),
+_ARRAY_NEEDS: dict[str, Callable[[Floats], object]] = {
+    "finite": lambda array: np.isfinite(array).all(),
+    "positive": lambda array: (array if array.ndim == 1 else np.diagonal(array)).min() > 0,
+    "moderate": lambda spectrum: 1e-60 < spectrum.max() < 1e60,
+    "square": lambda matrix: matrix.shape[0] == matrix.shape[1],
+    "symmetric": _is_symmetric,
+    "definite": lambda spectrum: spectrum.min() > 4 * spectrum.size * np.finfo(np.float64).eps * spectrum.max(),
+    "tall": lambda basis: basis.shape[1] <= basis.shape[0],
+    "orthonormal columns": lambda basis: np.abs(_excess(basis.T)).max() <= 1e-6,
+    "orthonormal rows": lambda basis: np.abs(_excess(basis)).max() <= 1e-6,
+}
+_ARRAY_WORDS = {
+    "finite": "`{name}` must be finite; it holds NaN or infinite entries: replace them.",
+    "positive": f"Every entry of `{{name}}` must be above 0; of a matrix, on its diagonal. {_FLAT_REMEDY}",
+    "moderate": "The largest standard deviation of `{name}` must be in (1e-60, 1e60): change the units.",
+    "square": "`{name}` must be square: pass (d, d), or (d,) variances.",
+    "symmetric": "`{name}` must be symmetric; [i, j] and [j, i] differ by more than 1e-8 of the standard deviations. "
+    "Pass ({name} + {name}.T) / 2 if that is what you mean.",
+    "definite": "`{name}` must be positive definite; its smallest eigenvalue is zero or negative, up to rounding. "
+    + _FLAT_REMEDY,
+    "tall": "`{name}` must have shape (d, k) with k <= d. Pass {name}.T?",
+    "orthonormal columns": "`{name}` must have orthonormal columns (unit length, pairwise perpendicular within 1e-6). "
+    "Pass numpy.linalg.qr({name})[0], and variances along those directions.",
+    "orthonormal rows": "`{name}` must be orthonormal: every row of length 1 and perpendicular to the others, within "
+    "1e-6. Pass numpy.linalg.qr({name}.T)[0].T if its rows span what you mean.",
 }
 
 
 def require_array(name: str, array: Floats, *needs: str) -> Floats:
     """The array, if it meets these needs."""
-    for need in needs:
-        holds, words = _ARRAY_NEEDS[need]
-        with np.errstate(all="ignore"):
-            require(holds(array), words.format(name=name))
+    with np.errstate(all="ignore"):
+        for need in needs:
+            require(_ARRAY_NEEDS[need](array), _ARRAY_WORDS[need].format(name=name))
     return array
 
 
