@@ -203,21 +203,20 @@ def found_in(rows, seed, sampling=0.0):
     expected = Ball(np.zeros(COLUMNS), 1.0, float(np.sqrt((lengths**2).mean())))
     tail = Tail.fitted(noisy_lengths(setting, expected, COLUMNS, 0.1).value, COLUMNS, expected.radius)
     ball = Ball(np.zeros(COLUMNS), 1.0, float(np.quantile(lengths, 0.98)))
-    found = verified_radius(setting, ball, tail, np.ones(COLUMNS), 0.12, 0.5, sampling)
+    found = verified_radius(setting, Lengths(tail, ball), np.ones(COLUMNS), 0.12, 0.5, sampling)
     return tail, ball, found, np.median(lengths)
 
 
 def test_symmetric_rows_are_clipped_inside_the_bulk(seed):
     tail, ball, found, median = found_in(long_rows(seed), seed)
     assert median_length(tail) == pytest.approx(median, rel=0.15)
-    radius, bias = found
-    assert radius < 0.6 * ball.radius
-    assert bias < 1.2
+    assert found.ball.radius < 0.6 * ball.radius
+    assert found.bias < 1.2
 
 
 def test_rows_that_are_long_on_one_side_are_clipped_less(seed):
     symmetric, found = (found_in(long_rows(seed, shift), seed)[2] for shift in (0.0, 1.0))
-    assert found[0] > 1.2 * symmetric[0]
+    assert found.ball.radius > 1.2 * symmetric.ball.radius
 
 
 def test_nothing_is_charged_where_little_can_be_saved(seed):
@@ -233,7 +232,9 @@ def test_a_median_at_the_center_ends_in_no_refusal(seed):
     setting = StageSetting(standing_view(rows, noise=SeededNoise(seed)), float(ROWS))
     tail, ball, *_ = found_in(rows, seed)
     near = replace(tail, knots=tail.knots * 1e-6)
-    assert 0 < verified_radius(setting, ball, near, np.ones(COLUMNS), 0.12, 0.5, 0.0)[0] <= ball.radius
+    assert (
+        0 < verified_radius(setting, Lengths(near, ball), np.ones(COLUMNS), 0.12, 0.5, 0.0).ball.radius <= ball.radius
+    )
 
 
 @pytest.mark.parametrize(("weights", "share"), [(np.ones(400), 0.05), (np.ones(30), 0.0), (np.eye(400)[0], 0.0)])

@@ -76,36 +76,44 @@ def run_schedule(
         if weight and ratio is None and honest.looked:
             farthest = honest.farthest + math.sqrt(float(variance.sum()))
             expected = replace(ball, radius=math.sqrt(moments.first + moments.size * spread))
-            radius, bias, found = _scheduled_radius(setting, expected, schedule, honest, farthest)
-            boost = 1.0 if found else math.sqrt(1 + schedule.shell_mu**2 / schedule.counted_precision)
-            ratio = radius / ball.radius
+            answer, widest = math.sqrt(schedule.counted_precision), moments.first / float(honest.spectrum[0])
+            wide = c.WIDE_REACH * math.sqrt(moments.first / moments.size * setting.count) * (answer / setting.moves)
+            shape = moments.effective_rank, math.sqrt(moments.first), farthest, widest, wide
+            lengths, verified = _look(setting, expected, schedule.look_mu, answer, *shape), None
+            if schedule.shell_mu:
+                weights = honest.coordinates if block is None else honest.coordinates[block]
+                sampling = setting.count * float((weights**2).sum())
+                verified = verified_radius(setting, lengths, weights, schedule.shell_mu, answer, sampling)
+            boost = 1.0 if verified else math.sqrt(1 + schedule.shell_mu**2 / schedule.counted_precision)
+            lengths = verified or lengths
+            ratio, bias = lengths.ball.radius / ball.radius, lengths.bias
         ball = replace(ball, radius=(ratio or 1.0) * ball.radius)
         known = stage(setting, known, ball, boost * mu, f"stage {index + 1}", weight)
     return known, ball, bias
 
 
-def _scheduled_radius(
-    setting: StageSetting, ball: Ball, schedule: Schedule, honest: Honest, farthest: float
-) -> tuple[float, float, bool]:
-    """(clipping radius, bias for intervals, whether by a shell) about a ball as large as the expected length."""
-    spectrum, answer = honest.spectrum[: schedule.block], math.sqrt(schedule.counted_precision)
-    moments, mu = Moments.of(spectrum), answer / setting.moves
-    seen = noisy_lengths(setting, ball, moments.effective_rank, schedule.look_mu, farthest=farthest).value
-    wide = c.WIDE_REACH * math.sqrt(moments.first / moments.size * setting.count) * mu
-    widest = moments.first / float(spectrum[0])
-    tail = Tail.fitted(seen, moments.effective_rank, math.sqrt(moments.first))
-    radius = looked_radius(tail, mu, widest, wide)
-    bias, weights = bias_in_bars(tail, radius, widest, mu), honest.coordinates
-    if schedule.shell_mu:
-        weights = weights if ball.block is None else weights[ball.block]
-        sampling, ball = setting.count * float((weights**2).sum()), replace(ball, radius=radius)
-        if found := verified_radius(setting, ball, tail, weights, schedule.shell_mu, answer, sampling):
-            return found[0], math.hypot(bias, found[1]), True
-    return radius, bias, False
+def _look(
+    setting: StageSetting,
+    ball: Ball,
+    mu: float,
+    answer: float,
+    rank: float,
+    predicted: float,
+    farthest: float,
+    widest: float,
+    wide: float,
+) -> Lengths:
+    """One histogram of lengths (P20), the radius that it suggests, and the bias that intervals allow for.
+
+    The ball is as large as the expected length. `answer`: mu of the answer, with whose noise the bias is compared.
+    """
+    tail = Tail.fitted(noisy_lengths(setting, ball, rank, mu, farthest=farthest).value, rank, predicted)
+    radius = looked_radius(tail, answer / setting.moves, widest, wide)
+    return Lengths(tail, replace(ball, radius=radius), bias_in_bars(tail, radius, widest, answer / setting.moves))
 
 
 def run_stages(state: State, share: float, most: int = c.MOST_STAGES, *, spherical: bool = False) -> State:
-    """Learned shape: stages for a better centre, with a share of what is left; `spherical`: of one noise everywhere."""
+    """Learned shape: stages for a better centre, with a share of what is left; `spherical`: with equal noise."""
     for planned in plan_stages(state, share * state.left, most):
         state = _run_stage(state, planned.mu, spherical=spherical)
     return state
@@ -133,7 +141,7 @@ def last_stages(state: State) -> State:
     boost = 1.0  # of the stages that count, by what a shell that is not worth it leaves
     for planned in plan:
         if planned.weight and ratio is None:
-            state, ratio = _few_look(state, look) if state.few else _look(state, look, counted)
+            state, ratio = _few_look(state, look) if state.few else _learned_look(state, look, counted)
             if shell:
                 state, ratio, spent = _verify(state, shell, counted, ratio)
                 boost = math.sqrt(1 + (shell - spent) / counted)
@@ -151,13 +159,11 @@ def _verify(state: State, precision: float, counted: float, ratio: float) -> tup
     assert state.lengths is not None
     setting, seen = state.setting, state.lengths
     weights, sampling = _ball_weights(state, seen.ball), (state.sampling_error * setting.count) ** 2
-    found = verified_radius(setting, seen.ball, seen.tail, weights, math.sqrt(precision), math.sqrt(counted), sampling)
+    found = verified_radius(setting, seen, weights, math.sqrt(precision), math.sqrt(counted), sampling)
     if found is None:
         return state, ratio, 0.0
-    radius, bias = found
-    lengths = replace(seen, ball=replace(seen.ball, radius=radius), bias=math.hypot(seen.bias, bias))
-    state = replace(state, left=state.left - precision, lengths=lengths)
-    return state, ratio * radius / seen.ball.radius, precision
+    state = replace(state, left=state.left - precision, lengths=found)
+    return state, ratio * found.ball.radius / seen.ball.radius, precision
 
 
 def _run_stage(state: State, mu: float, ratio: float = 1.0, weight: float = 0.0, *, spherical: bool = False) -> State:
@@ -185,21 +191,16 @@ def _few_look(state: State, precision: float) -> tuple[State, float]:
     return replace(state, left=state.left - precision), c.FEW_RADIUS * found / ball.radius
 
 
-def _look(state: State, precision: float, counted: float) -> tuple[State, float]:
-    """One histogram of lengths (P20): its radius over the expected length; `counted`: precision of the answer."""
-    setting, ball, rank = state.setting, expected_ball(state), state.rank
-    farthest = state.farthest + math.sqrt(float(state.centre[1].sum()))
+def _learned_look(state: State, precision: float, counted: float) -> tuple[State, float]:
+    """The look in a learned shape, and its radius over the expected length; `counted`: precision of the answer."""
+    setting, ball, answer = state.setting, expected_ball(state), math.sqrt(counted)
     scale = state.seen(np.asarray(ball.scale))
-    widest = float(scale.max())
-    seen = noisy_lengths(setting, ball, rank, math.sqrt(precision), farthest=farthest / widest)
-    mu, stretch = math.sqrt(counted) / setting.moves, float(np.linalg.norm(scale))
-    wide = c.WIDE_REACH * state.sampling_error * setting.count * mu / stretch
-    tail = Tail.fitted(seen.value, rank, ball.radius)
-    spread = (stretch / widest) ** 2
-    radius = looked_radius(tail, mu, spread, wide)
-    bias = bias_in_bars(tail, radius, spread, mu)
-    lengths = Lengths(tail, replace(ball, radius=radius), bias)
-    return replace(state, left=state.left - precision, lengths=lengths), radius / ball.radius
+    widest, stretch = float(scale.max()), float(np.linalg.norm(scale))
+    farthest = (state.farthest + math.sqrt(float(state.centre[1].sum()))) / widest
+    wide = c.WIDE_REACH * state.sampling_error * setting.count * (answer / setting.moves) / stretch
+    shape = state.rank, ball.radius, farthest, (stretch / widest) ** 2, wide
+    lengths = _look(setting, ball, math.sqrt(precision), answer, *shape)
+    return replace(state, left=state.left - precision, lengths=lengths), lengths.ball.radius / ball.radius
 
 
 @dataclass(frozen=True, order=True)
@@ -272,15 +273,15 @@ def looked_radius(tail: Tail, mu: float, widest: float, wide: float) -> float:
 
 
 def verified_radius(
-    setting: StageSetting, ball: Ball, tail: Tail, weights: Floats, mu: float, answer: float, sampling: float
-) -> tuple[float, float] | None:
+    setting: StageSetting, lengths: Lengths, weights: Floats, mu: float, answer: float, sampling: float
+) -> Lengths | None:
     """Release the shell between the ball and the median length, and choose the radius of least squared error.
 
-    (The radius, the likely bias of it in deviations of the noise of the answer.) `answer`: mu of the answer, all of its
-    stages together. `sampling`: squared length of the sampling error of the sum.
+    `answer`: mu of the answer, all of its stages together. `sampling`: squared length of the sampling error of the sum.
     Between ρ and R the bias is taken to fall like the sum of what is cut off; the stated one like (R - r)/(R - ρ), the
     most that is left of it for any record. None, at no cost, where even ρ without bias would save too little.
     """
+    tail, ball = lengths.tail, lengths.ball
     total, inner = float(weights.sum()), float(np.clip(median_length(tail), *np.multiply(c.SHELL_PLACES, ball.radius)))
     noise = total * (setting.moves / answer) ** 2  # of the sum, for a radius of 1
     saved = (ball.radius**2 - inner**2) * noise
@@ -294,7 +295,8 @@ def verified_radius(
     part = (excess - excess[-1]) / max(excess[0] - excess[-1], 1e-300)
     radius = float(radii[np.argmin((measured + c.SHELL_DEVIATIONS * doubt) * part**2 + noise * radii**2)])
     most = (ball.radius - radius) / (ball.radius - inner)
-    return radius, math.sqrt(measured / noise) * most / radius
+    bias = math.hypot(lengths.bias, math.sqrt(measured / noise) * most / radius)
+    return Lengths(tail, replace(ball, radius=radius), bias)
 
 
 def median_length(tail: Tail) -> float:
