@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
-from dimfree._validate import as_array, check_between, check_count, check_kind, require
+from dimfree._validate import as_array, check_count, check_kind, require
 from dimfree.errors import InvalidFile, InvalidParameter
 
 Check = Callable[[str, Any, int], Any]  # of a field: its name, its value, the number of columns
@@ -33,11 +33,6 @@ def declared(
 def single(check: Callable[[str, Any], Any], *, late: bool = False) -> dict[str, Any]:
     """A field whose check does not depend on the number of columns."""
     return declared(lambda name, value, _: check(name, value), late=late)
-
-
-def number(least: float, most: float) -> dict[str, Any]:
-    """One number."""
-    return single(lambda name, value: check_between(name, value, least, most))
 
 
 def numbers(

@@ -120,6 +120,18 @@ class Parts(NamedTuple):
     sampling_share: float | None = None
 
 
+def _allowances(uncertainty: Uncertainty, confidence: float) -> dict[str, Any]:
+    model = uncertainty.model
+    return {
+        "confidence": confidence,
+        "covers": uncertainty.covers,
+        "learned": uncertainty.log_stddev is not None,
+        "clipping": model.clipping,
+        "uncovered": 0 if model.one_value is None else int(model.one_value.sum()),
+        "unmeasured": model.unmeasured,
+    }
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ConfidenceSet:
     """What a ball and a box have in common: what they cover, and what they allow for."""
@@ -171,6 +183,22 @@ class ConfidenceBall(ConfidenceSet):
     centre: Floats
     radius: float
 
+    @classmethod
+    def about(cls, centre: Floats, uncertainty: Uncertainty, confidence: float) -> Self:
+        """Return the ball of `Release.confidence_ball`."""
+        noise, sampling = uncertainty.noise_principal, uncertainty.sampling_principal
+        parts = Parts(length_quantile(noise, confidence), None, 1.0)
+        if sampling is not None:
+            with np.errstate(all="ignore"):  # squares may leave the range of floats
+                share = float(noise.sum() / (noise.sum() + sampling.sum()))
+            parts = Parts(parts.noise, length_quantile(sampling, confidence), share, 1 - share)
+        return cls(
+            centre=frozen_numbers("centre", centre, len(centre)),
+            radius=uncertainty.length(confidence),
+            parts=parts,
+            **_allowances(uncertainty, confidence),
+        )
+
     def contains(self, point: ArrayLike) -> bool:
         """Whether a point lies in the ball, its surface included."""
         return bool(np.linalg.norm(_point(point, len(self.centre)) - self.centre) <= self.radius)
@@ -197,6 +225,22 @@ class ConfidenceBox(ConfidenceSet):
     low: Floats
     high: Floats
 
+    @classmethod
+    def about(
+        cls,
+        centre: Floats,
+        uncertainty: Uncertainty,
+        confidence: float,
+        limits: tuple[Floats, Floats],
+        simultaneous: bool,
+    ) -> Self:
+        """Return the box of `Release.confidence_box`, within declared limits; no array of it can be changed."""
+        reach = uncertainty.reach(confidence, simultaneous=check_flag("simultaneous", simultaneous))
+        arrays = (*np.clip((centre - reach, centre + reach), *limits), uncertainty.noise, uncertainty.sampling)
+        frozen: Any = [None if each is None else np.frombuffer(each.tobytes()) for each in arrays]
+        common = _allowances(uncertainty, confidence)
+        return cls(low=frozen[0], high=frozen[1], simultaneous=simultaneous, parts=Parts(*frozen[2:]), **common)
+
     def contains(self, point: ArrayLike) -> bool:
         """Whether every coordinate of a point lies in its interval, the ends included."""
         inside = _point(point, len(self.low))
@@ -217,33 +261,6 @@ class ConfidenceBox(ConfidenceSet):
         return f"<ConfidenceBox: {self.covers}, {self._which}, confidence {self.confidence:g}>"
 
 
-def ball_about(centre: Floats, uncertainty: Uncertainty, confidence: float) -> ConfidenceBall:
-    """Return the ball of `Release.confidence_ball`."""
-    noise, sampling = uncertainty.noise_principal, uncertainty.sampling_principal
-    parts = Parts(length_quantile(noise, confidence), None, 1.0)
-    if sampling is not None:
-        with np.errstate(all="ignore"):  # squares may leave the range of floats
-            share = float(noise.sum() / (noise.sum() + sampling.sum()))
-        parts = Parts(parts.noise, length_quantile(sampling, confidence), share, 1 - share)
-    return ConfidenceBall(
-        centre=frozen_numbers("centre", centre, len(centre)),
-        radius=uncertainty.length(confidence),
-        parts=parts,
-        **_allowances(uncertainty, confidence),
-    )
-
-
-def box_about(
-    centre: Floats, uncertainty: Uncertainty, confidence: float, limits: tuple[Floats, Floats], *, simultaneous: bool
-) -> ConfidenceBox:
-    """Return the box of `Release.confidence_box`, within declared limits; no array of it can be changed."""
-    reach = uncertainty.reach(confidence, simultaneous=check_flag("simultaneous", simultaneous))
-    arrays = (*np.clip((centre - reach, centre + reach), *limits), uncertainty.noise, uncertainty.sampling)
-    frozen: Any = [None if each is None else np.frombuffer(each.tobytes()) for each in arrays]
-    common = _allowances(uncertainty, confidence)
-    return ConfidenceBox(low=frozen[0], high=frozen[1], simultaneous=simultaneous, parts=Parts(*frozen[2:]), **common)
-
-
 def stated_limits(
     parameters: Mapping[str, Any], columns: Sequence[str] | None, dimension: int
 ) -> tuple[Floats, Floats]:
@@ -254,18 +271,6 @@ def stated_limits(
         if name in stated:
             low[at], high[at] = stated[name]
     return low, high
-
-
-def _allowances(uncertainty: Uncertainty, confidence: float) -> dict[str, Any]:
-    model = uncertainty.model
-    return {
-        "confidence": confidence,
-        "covers": uncertainty.covers,
-        "learned": uncertainty.log_stddev is not None,
-        "clipping": model.clipping,
-        "uncovered": 0 if model.one_value is None else int(model.one_value.sum()),
-        "unmeasured": model.unmeasured,
-    }
 
 
 def interval_note(model: ErrorModel, target: Target = "population") -> str:

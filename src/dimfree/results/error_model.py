@@ -2,24 +2,15 @@
 
 import sys
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
-from dimfree._validate import check_flag, check_positive, require
-from dimfree.results.codec import (
-    Declared,
-    checked_fields,
-    declared,
-    flags,
-    frozen_numbers,
-    number,
-    numbers,
-    part,
-    single,
-)
+from dimfree._validate import check_between, check_flag, check_positive, require
+from dimfree.results.codec import Declared, checked_fields, declared, flags, frozen_numbers, numbers, part, single
 from dimfree.shapes import Diagonal
 
 NOT_EXCLUDED = "no private method can exclude such records"
@@ -44,11 +35,11 @@ class ErrorModel(Declared):
     record_stddev: Floats | None = field(default=None, metadata=numbers())
     record_principal: Floats | None = field(default=None, metadata=numbers())
     records: float | None = field(default=None, metadata=single(check_positive))
-    widening: float = field(default=1.0, metadata=number(1.0, sys.float_info.max))
-    correlation: float = field(default=0.0, metadata=number(0.0, 1.0))
+    widening: float = field(default=1.0, metadata=single(partial(check_between, least=1.0, most=sys.float_info.max)))
+    correlation: float = field(default=0.0, metadata=single(partial(check_between, least=0.0, most=1.0)))
     present: Floats | None = field(default=None, metadata=numbers(above=0.0, most=1.0, late=True))
     one_value: NDArray[np.bool_] | None = field(default=None, metadata=declared(flags, late=True))
-    clipping: float = field(default=0.0, metadata=number(0.0, 1e100))
+    clipping: float = field(default=0.0, metadata=single(partial(check_between, least=0.0, most=1e100)))
     unmeasured: bool = field(default=False, metadata=single(check_flag, late=True))
     hidden: Floats | None = field(default=None, metadata=numbers(least=0.0, late=True))
 

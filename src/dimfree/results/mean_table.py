@@ -131,7 +131,8 @@ class MeanTable:
         mean, low, high, noise, over = (float(each[place]) for each in columns)
         write, reach = partial(with_noise_digits, noise), self.release.reach
         if self.without[place]:
-            interval = NO_MODEL if self.without.all() and not self.release.one_value.all() else NO_INTERVAL
+            is_modelled = self.target == "sample" or self.release.error_model.covers_population
+            interval = NO_INTERVAL if is_modelled else NO_MODEL
         elif max(mean - low, high - mean) > (high - low) / 2 * (1 + 1e-6):  # cut at a declared bound
             interval = f"{write(low)} to {write(high)}"
         else:

@@ -20,25 +20,8 @@ from dimfree.accounting.budget import Budget
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.several_runs import AnyCosts, costs_from_dict
 from dimfree.errors import InvalidParameter, RefusedRelease
-from dimfree.results.codec import (
-    Format,
-    checked_fields,
-    declared,
-    fields_from_json,
-    fields_to_json,
-    numbers,
-    part,
-    single,
-)
-from dimfree.results.confidence_sets import (
-    ConfidenceBall,
-    ConfidenceBox,
-    Target,
-    Uncertainty,
-    ball_about,
-    box_about,
-    stated_limits,
-)
+from dimfree.results import codec
+from dimfree.results.confidence_sets import ConfidenceBall, ConfidenceBox, Target, Uncertainty, stated_limits
 from dimfree.results.error_model import ErrorModel, LearnedShape, Reach
 from dimfree.results.tables import Tabular
 
@@ -104,18 +87,18 @@ class Release(Tabular):
         How far from a released center the records counted in full; None if the release does not state it.
     """
 
-    guarantee: Guarantee = field(metadata=declared(read=Guarantee.from_dict))
-    method: str = field(metadata=single(partial(check_choice, choices=METHODS + BASELINES)))
-    dimension: int = field(metadata=declared())
-    columns: tuple[str, ...] | None = field(default=None, metadata=declared(_check_names))
-    parameters: Mapping[str, float | int | str] = field(metadata=single(_check_parameters))
-    refusal: str | None = field(default=None, metadata=single(_check_reason))
-    _mean: Floats | None = field(default=None, metadata=numbers())
-    _noise_stddev: Floats | None = field(default=None, metadata=numbers(above=0.0))
-    error_model: ErrorModel = field(default_factory=ErrorModel, metadata=part(ErrorModel))
-    shape: LearnedShape | None = field(default=None, metadata=part(LearnedShape))
-    reach: Reach | None = field(default=None, metadata=part(Reach))
-    ledger: AnyCosts = field(metadata=declared(read=costs_from_dict))
+    guarantee: Guarantee = field(metadata=codec.declared(read=Guarantee.from_dict))
+    method: str = field(metadata=codec.single(partial(check_choice, choices=METHODS + BASELINES)))
+    dimension: int = field(metadata=codec.declared())
+    columns: tuple[str, ...] | None = field(default=None, metadata=codec.declared(_check_names))
+    parameters: Mapping[str, float | int | str] = field(metadata=codec.single(_check_parameters))
+    refusal: str | None = field(default=None, metadata=codec.single(_check_reason))
+    _mean: Floats | None = field(default=None, metadata=codec.numbers())
+    _noise_stddev: Floats | None = field(default=None, metadata=codec.numbers(above=0.0))
+    error_model: ErrorModel = field(default_factory=ErrorModel, metadata=codec.part(ErrorModel))
+    shape: LearnedShape | None = field(default=None, metadata=codec.part(LearnedShape))
+    reach: Reach | None = field(default=None, metadata=codec.part(Reach))
+    ledger: AnyCosts = field(metadata=codec.declared(read=costs_from_dict))
 
     def __post_init__(self) -> None:
         stated, ledger = self.guarantee, self.ledger
@@ -126,7 +109,7 @@ class Release(Tabular):
         require(ledger.delta() <= stated.delta, "Expected a ledger that composes to at most the promise.")
         is_count = type(self.dimension) is int and self.dimension >= 1
         require(is_count, f"Expected dimension={quoted(self.dimension)} to be a whole number above 0.")
-        for name, value in checked_fields(self, self.dimension).items():
+        for name, value in codec.checked_fields(self, self.dimension).items():
             object.__setattr__(self, name, value)
         parts = (self._mean, self._noise_stddev)
         if self.refusal is None and any(part is None for part in parts):
@@ -273,7 +256,7 @@ class Release(Tabular):
         -------
         ConfidenceBall
         """
-        return ball_about(self.mean, self._uncertainty(target), check_probability("level", level))
+        return ConfidenceBall.about(self.mean, self._uncertainty(target), check_probability("level", level))
 
     def confidence_box(
         self, level: float = 0.95, *, target: Target = "population", simultaneous: bool = True
@@ -292,7 +275,7 @@ class Release(Tabular):
         level, uncertainty = check_probability("level", level), self._uncertainty(target)
         stated = self.parameters if self.guarantee.unit_rows is None else {}  # a total may lie beyond
         limits = stated_limits(stated, self.columns, self.dimension)
-        return box_about(self.mean, uncertainty, level, limits, simultaneous=simultaneous)
+        return ConfidenceBox.about(self.mean, uncertainty, level, limits, simultaneous)
 
     def _uncertainty(self, target: Target) -> Uncertainty:
         return Uncertainty.of(self.noise_stddev, self.error_model, self.shape, self.reach, target)
@@ -389,11 +372,11 @@ class Release(Tabular):
 
     @classmethod
     def _from_document(cls, document: dict[str, Any]) -> Self:
-        return cls(**fields_from_json(cls, document))
+        return cls(**codec.fields_from_json(cls, document))
 
     def _document(self) -> dict[str, Any]:
         refused = {"error_model": None} if self.refused else {}
-        return {FORMAT.key: FORMAT.number, **fields_to_json(self), **refused}
+        return {FORMAT.key: FORMAT.number, **codec.fields_to_json(self), **refused}
 
     def __eq__(self, other: object) -> bool:
         return _exact(self._document()) == _exact(other._document()) if isinstance(other, Release) else NotImplemented
@@ -418,7 +401,9 @@ def _refuse_change(release: Release, name: str, value: object) -> NoReturn:
 
 
 Release.__setattr__ = _refuse_change  # type: ignore[method-assign,assignment]
-Release._format = FORMAT = Format("release", "format", 5, frozenset(each.name.lstrip("_") for each in fields(Release)))
+Release._format = FORMAT = codec.Format(
+    "release", "format", 5, frozenset(each.name.lstrip("_") for each in fields(Release))
+)
 
 
 def _exact(value: object) -> str:
