@@ -76,6 +76,12 @@ def test_the_answer_has_the_weights_of_theorem_p21(rng):
     assert (variance > 1 / (1 / variances).sum(axis=0)).all()
 
 
+def test_one_output_alone_is_the_answer_to_the_last_bit(rng):
+    """Else its value would leave the lattice of its noise."""
+    value, variance = rng.normal(size=50), rng.exponential(size=50)
+    assert (knowledge((value, variance, 1.0)).answer()[0] == value).all()
+
+
 @sampling(FALSE_ALARM)
 def test_the_answer_is_exactly_normal_where_inverse_variances_are_not(seed):
     """An unlucky first output widens the second radius: standardised errors have variance 1 by P21's weights alone."""

@@ -98,6 +98,12 @@ def test_records_that_do_not_vary_have_no_scale(relation, value):
 
 
 @both
+@pytest.mark.parametrize("window", [(1e-6, 1e-3), (1e3, 1e6)])
+def test_a_scale_outside_the_window_is_refused(table, relation, window):
+    assert release(table, relation, window=window, noise=RecordingNoise()).refusal == NO_SCALE
+
+
+@both
 def test_an_unlucky_bit_refuses_with_what_was_drawn_charged(table, relation):
     noise = RecordingNoise(heads=False)
     found = release(table, relation, noise=noise)

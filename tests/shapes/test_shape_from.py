@@ -5,7 +5,9 @@ import pickle
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sparse
 from flat_options import with_options
 from sklearn.covariance import LedoitWolf
 from sklearn.datasets import load_digits
@@ -92,6 +94,14 @@ def test_wide_rows_never_become_a_square_matrix():
     tracemalloc.stop()
     assert (shape.dimension, shape.variances.size) == (20_000, 39)
     assert peak < 25 * public.nbytes < 8 * 20_000**2 / 16
+
+
+def test_every_kind_of_table_has_the_same_shape():
+    table = np.random.default_rng(9).integers(0, 4, (50, 4)).astype(np.float64)
+    expected = shape_from(table)
+    for public in (table.tolist(), table.astype(np.int8), pd.DataFrame(table), sparse.csc_matrix(table)):
+        shape = shape_from(public)
+        assert (shape, shape.gain()) == (expected, expected.gain())
 
 
 def test_a_constant_column_gets_the_variance_of_shrinkage():

@@ -151,9 +151,8 @@ class Run:
     def _common(self, method: str, ledger: AnyCosts, public: dict[str, Any]) -> dict[str, Any]:
         if not ledger.delta() <= self.budget.delta:  # by calibration it never happens; nothing leaves if it does
             raise AccountingError("The ledger of this run exceeds its budget.")
-        promise = Guarantee(self.budget.epsilon, self.budget.delta, self.relation, self.table.is_private)
         return {
-            "guarantee": promise,
+            "guarantee": Guarantee(self.budget.epsilon, self.budget.delta, self.relation, self.table.is_private),
             "ledger": ledger,
             "method": method,
             "dimension": self.table.columns,
