@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from flat_options import with_options
+from routes import with_options
 from typer.testing import CliRunner
 
 import dimfree.release_groups

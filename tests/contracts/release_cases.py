@@ -20,7 +20,7 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
-from early import early_samples  # beside this folder
+from routes import early_samples
 from scipy import sparse
 
 import dimfree

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from contracts.conftest import songs
-from flat_options import with_options
+from routes import with_options
 from scipy import sparse
 
 from dimfree.errors import DimfreeError, RefusedRelease

@@ -6,11 +6,9 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from early import early_samples
-from flat_options import with_options
-from routes import through_the_core
+from routes import early_samples, through_the_core, with_options
 from scipy import sparse
-from sessions import standing_view
+from states import standing_view
 from streams import RecordedStream, needs
 
 from dimfree import SeededNoise, release_mean

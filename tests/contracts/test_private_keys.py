@@ -8,8 +8,8 @@ from datetime import date
 import numpy as np
 import pandas as pd
 import pytest
-from flat_options import with_options
 from recording import RecordingNoise
+from routes import with_options
 
 from dimfree.accounting.events import Unlisted
 from dimfree.accounting.several_runs import Runs, runs_of

@@ -6,9 +6,8 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from flat_options import with_options
 from recording import RecordingNoise
-from routes import through_the_core
+from routes import through_the_core, with_options
 
 from dimfree.data.records import Records
 from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease

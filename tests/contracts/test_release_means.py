@@ -8,9 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from contracts.conftest import songs
-from flat_options import with_options
 from recording import RecordingNoise
-from routes import through_the_core
+from routes import through_the_core, with_options
 from scipy import sparse
 
 from dimfree.accounting import events

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from flat_options import with_options
+from routes import with_options
 from scipy import sparse
 
 from dimfree.noise import SeededNoise

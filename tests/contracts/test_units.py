@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from contracts.conftest import songs
-from flat_options import with_options
 from recording import RecordingNoise
+from routes import with_options
 from sklearn.base import clone
 
 from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords

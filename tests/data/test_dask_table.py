@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sparse
-from flat_options import with_options
+from routes import with_options
 from streams import needs, rows_of
 
 import dimfree

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from flat_options import with_options
+from routes import with_options
 from scipy import sparse
 
 from dimfree import (

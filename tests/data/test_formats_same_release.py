@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sparse
-from flat_options import with_options
+from routes import with_options
 from streams import NAMES, RecordedStream, lists, needs, read_keyed_table, rows_of, store, store_h5ad, wide
 
 import dimfree

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sparse
-from flat_options import with_options
+from routes import with_options
 
 import dimfree
 from dimfree.data import tables

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from flat_options import with_options
+from routes import with_options
 from streams import NAMES, needs, store
 from typer.testing import CliRunner
 

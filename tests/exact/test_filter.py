@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recording import RecordingNoise
-from sessions import standing_session
+from states import standing_session
 
 from dimfree.accounting.discrete import MOST_RELEASES
 from dimfree.accounting.precision import hockey_stick

@@ -6,7 +6,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from recording import RecordingNoise
-from sessions import standing_view
+from states import standing_view
 
 from dimfree.accounting.budget import Neighbours
 from dimfree.accounting.events import SEARCH_STEPS as STEPS

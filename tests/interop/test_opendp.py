@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import numpy as np
 import opendp.prelude as dp
 import pytest
-from flat_options import with_options
+from routes import with_options
 from stats import sampling
 
 import dimfree

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from flat_options import with_options
 from recording import RecordingNoise
+from routes import with_options
 
 import dimfree
 from dimfree import BudgetExceeded, InvalidFile, InvalidParameter, Ledger, release_mean, release_means

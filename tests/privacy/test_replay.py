@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from early import early_samples
-from flat_options import with_options
 from privacy.border import NoNoise, Scripted, Transcript
+from routes import early_samples, with_options
 from scipy import sparse
 
 from dimfree import release_mean, release_means

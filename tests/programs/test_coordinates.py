@@ -8,13 +8,10 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import scipy.sparse as sparse
-from charges import SCALARS
-from flat_options import with_options
 from recording import RecordingNoise
-from routes import through_the_core
-from run_states import events_of
+from routes import through_the_core, with_options
 from scipy import fft
-from sessions import standing_view
+from states import SCALARS, events_of, standing_view
 from streams import RecordedStream
 
 from dimfree import Release, release_mean

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from recording import RecordingNoise
 from scipy.stats import binom
-from sessions import standing_view
+from states import standing_view
 from stats import sampling
 
 from dimfree.accounting.budget import Neighbours

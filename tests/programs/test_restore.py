@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from recording import RecordingNoise
-from run_states import knowledge_of
 from scipy.stats import chi2
-from sessions import standing_view
+from states import knowledge_of, standing_view
 from stats import sampling
 
 from dimfree.data.records import open_records

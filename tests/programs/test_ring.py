@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from sessions import standing_session
+from states import standing_session
 
 from dimfree import Options, SeededNoise, release_mean
 from dimfree.accounting.budget import Neighbours

@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from flat_options import with_options
 from recording import RecordingNoise
-from run_states import after_core, knowledge_of, purposes_of, spent
+from routes import with_options
 from scipy.stats import chi2
-from sessions import standing_view
+from states import after_core, knowledge_of, purposes_of, spent, standing_view
 from stats import sampling
 
 from dimfree import release_mean

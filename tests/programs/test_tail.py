@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sessions import standing_view
+from states import standing_view
 
 from dimfree import SeededNoise, release_mean
 from dimfree.kernel import Ball

@@ -4,12 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from charges import precision
-from flat_options import with_options
 from recording import RecordingNoise
-from routes import through_the_core
-from run_states import events_of
-from sessions import standing_view
+from routes import through_the_core, with_options
+from states import events_of, precision, standing_view
 
 from dimfree import Options, release_mean
 from dimfree.accounting.budget import Budget, Neighbours

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from flat_options import with_options
 from pages import released
+from routes import with_options
 
 import dimfree
 from dimfree.report.context import MOST_SIMULATED, Planned, planned_noise

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sparse
-from flat_options import with_options
+from routes import with_options
 from sklearn.covariance import LedoitWolf
 from sklearn.datasets import load_digits
 

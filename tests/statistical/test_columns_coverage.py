@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from column_states import drawn_in
+from states import drawn_in
 from stats import frequency_fits, sampling
 
 from dimfree import SeededNoise, release_mean

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from flat_options import with_options
+from routes import with_options
 from scipy.stats import binom
 from stats import sampling
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flat_options import with_options
 from privacy.asked import Asked, branches_with_test, opened
+from routes import with_options
 from scipy.special import bdtrc
 from stats import sampling
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from flat_options import with_options
+from routes import with_options
 from scipy.stats import chi2
 from stats import sampling
 

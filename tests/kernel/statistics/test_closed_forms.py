@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from recording import RecordingNoise
-from sessions import standing_session, standing_view
+from states import standing_session, standing_view
 from stats import phi
 
 from dimfree.data.blocks import SparseRows

@@ -4,10 +4,9 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from flat_options import with_options
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from routes import through_the_core
+from routes import through_the_core, with_options
 
 from dimfree import SeededNoise, release_mean
 from dimfree.paper import algorithm2

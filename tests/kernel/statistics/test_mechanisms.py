@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from recording import RecordingNoise
 from scipy import sparse
-from sessions import standing_session
+from states import standing_session
 
 from dimfree.accounting.events import Tested
 from dimfree.accounting.ladder import DENOMINATOR, Ladder

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from column_states import at_start, spent
+from states import at_start, shares_of
 
 from dimfree import Release, SeededNoise, release_mean
 from dimfree.accounting.precision import largest_mu
@@ -94,8 +94,8 @@ def test_no_magnitude_is_looked_for_and_no_scale_exceeds_the_range():
     limits = np.array([0.0, -np.inf]), np.array([120.0, np.inf])
     rows = np.column_stack([rng.uniform(20, 70, 2000), rng.normal(1e6, 1.0, 2000)])
     state = learn_columns(at_start(rows, 100.0, SeededNoise(1), bounds=limits))
-    both = spent(learn_columns(at_start(rows, 100.0, SeededNoise(1))))
-    assert spent(state)["magnitudes of the columns"] < both["magnitudes of the columns"]
+    both = shares_of(learn_columns(at_start(rows, 100.0, SeededNoise(1))))
+    assert shares_of(state)["magnitudes of the columns"] < both["magnitudes of the columns"]
     assert state.about_centre[0] <= 120
     assert 20 < state.centre[0] < 70
 

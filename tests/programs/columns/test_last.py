@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from column_states import at_start, drawn_in, events_of, with_noise
 from recording import RecordingNoise
+from states import at_start, drawn_in, events_of, with_noise
 
 from dimfree import SeededNoise
 from dimfree.programs.columns.last import clipping_radius, last_mean, look_at_lengths

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from column_states import at_start, events_of
+from states import at_start, events_of
 
 from dimfree import SeededNoise
 from dimfree.programs.choose.constants import CLOSER_SHARE, LOOK_SHARES, MOST_LOOKS, MOST_MAGNITUDE_LOOKS, RARE_STDDEV

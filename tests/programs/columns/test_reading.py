@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from column_states import at_start
 from scipy.special import ndtri
+from states import at_start
 
 from dimfree.kernel import Magnitudes, Offsets, weights_of
 from dimfree.programs.choose.constants import (

@@ -1,7 +1,7 @@
 """A better centre and better spreads: what they cost, what they find, what they leave alone."""
 
 import numpy as np
-from column_states import at_start
+from states import at_start
 
 from dimfree import SeededNoise
 from dimfree.programs.choose.constants import HELD_STDDEV, RARE_STDDEV

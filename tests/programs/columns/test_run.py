@@ -5,12 +5,11 @@ import zlib
 import numpy as np
 import pandas as pd
 import pytest
-from charges import precision
-from column_states import drawn_in
-from flat_options import with_options
 from recording import RecordingNoise
+from routes import with_options
 from scipy import sparse
 from scipy.special import ndtri
+from states import drawn_in, precision
 
 from dimfree import Isotropic, SeededNoise, read_table, release_mean
 from dimfree.errors import InvalidParameter

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from column_states import at_start, events_of
+from states import at_start, events_of
 
 from dimfree import SeededNoise
 from dimfree.programs.choose.constants import VOTE_LEVELS, VOTES_SHARE
