@@ -132,7 +132,7 @@ def _tallied(where: Integers, size: int) -> Integers:
     """The weights of entries, each given by its part of a cell. Whole numbers below 2^53: exact as floats. Few parts (a
     public number) are counted first, and weighed together. A missing entry lies beyond the cells."""
     if size * PARTS <= _MOST:
-        counted = np.bincount(where, minlength=size * PARTS + 1)[:-1].reshape(-1, PARTS)
+        counted = np.bincount(where, minlength=size * PARTS + 1)[: size * PARTS].reshape(-1, PARTS)
         total, following = (counted @ weights.astype(np.int64) for weights in (_HERE, _NEXT))
         total[1:] += following[:-1]
         return total
