@@ -466,7 +466,7 @@ def test_arithmetic_on_records_raises_nothing_even_if_a_program_asks_for_it(rela
             for name, query in QUERIES.items():
                 if relation is ADD or name not in PUBLIC_SIZE:
                     session, view = opened(table, relation, Asked(), by_entry=name in BY_ENTRY)
-                    found = query(session, view)
+                    found = query(session, view, 0.1)
                     if hasattr(found, "at"):
                         found.at(1.0)
 

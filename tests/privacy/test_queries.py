@@ -73,33 +73,33 @@ def all_columns(view: View) -> np.ndarray:
     return np.arange(view.dimension)
 
 
-Query = Callable[[Session, View], Released | NoisyCounts]
+Query = Callable[[Session, View, float], Released | NoisyCounts]
 QUERIES: dict[str, Query] = {
-    "clipped sum": lambda s, v: v.clipped_sum(ball(v), MU, "p"),
-    "capped sum": lambda s, v: v.clipped_sum(ball(v, 0.4), MU, "p"),
-    "block of a sum": lambda s, v: v.clipped_sum(Ball(np.zeros(v.dimension), 1.0, 0.5, np.array([0])), MU, "p"),
-    "shell sum": lambda s, v: v.shell_sum(ball(v), 0.6, MU),
-    "thin shell sum": lambda s, v: v.shell_sum(ball(v), 0.998, MU),
-    "scores": lambda s, v: v.scores(scoring(v), 1.0, MU),
-    "clipped scores": lambda s, v: v.clipped_scores(scoring(v), 0.5, 3.0, EDGES, len(EDGES), MU),
-    "missing": lambda s, v: v.missing(MU),
-    "missing by column": lambda s, v: v.missing_by_column(1.7, MU),
-    "lengths": lambda s, v: v.lengths(ball(v), EDGES, MU),
-    "votes": lambda s, v: v.votes(ball(v), EDGES, MU),
-    "within": lambda s, v: v.within(ball(v), EDGES, len(EDGES), MU),
-    "soft histogram": lambda s, v: v.histograms(offsets(v), all_columns(v), MU, "p"),
-    "magnitudes": lambda s, v: v.histograms(Magnitudes(), all_columns(v), MU, "p"),
-    "unevenness": lambda s, v: directions_of(v).unevenness(MU),
-    "weight": lambda s, v: directions_of(v).weight(MU),
-    "spread": lambda s, v: directions_of(v).spread(MU),
-    "togetherness": lambda s, v: v.outer_products(lookout(v)).togetherness(MU),
-    "outer products": lambda s, v: v.outer_products(lookout(v)).matrix(MU),
-    "ring scores": lambda s, v: v.ring(0).scores(ring_scoring(v), 1.0, MU),
-    "ring lengths": lambda s, v: v.ring(0).lengths(np.ones(v.dimension), HALF, len(EDGES), MU),
-    "ring units": lambda s, v: v.ring(0).unclipped_scores(ring_scoring(v), HALF, EDGES, len(EDGES), MU),
-    "friends": lambda s, v: v.pairs(0).friends(HALF, len(EDGES), MU),
-    "second count": lambda s, v: s.count_again(1 / MU),
-    "valid count": lambda s, v: v.valid_count(MU),
+    "clipped sum": lambda s, v, mu: v.clipped_sum(ball(v), mu, "p"),
+    "capped sum": lambda s, v, mu: v.clipped_sum(ball(v, 0.4), mu, "p"),
+    "block of a sum": lambda s, v, mu: v.clipped_sum(Ball(np.zeros(v.dimension), 1.0, 0.5, np.array([0])), mu, "p"),
+    "shell sum": lambda s, v, mu: v.shell_sum(ball(v), 0.6, mu),
+    "thin shell sum": lambda s, v, mu: v.shell_sum(ball(v), 0.998, mu),
+    "scores": lambda s, v, mu: v.scores(scoring(v), 1.0, mu),
+    "clipped scores": lambda s, v, mu: v.clipped_scores(scoring(v), 0.5, 3.0, EDGES, len(EDGES), mu),
+    "missing": lambda s, v, mu: v.missing(mu),
+    "missing by column": lambda s, v, mu: v.missing_by_column(1.7, mu),
+    "lengths": lambda s, v, mu: v.lengths(ball(v), EDGES, mu),
+    "votes": lambda s, v, mu: v.votes(ball(v), EDGES, mu),
+    "within": lambda s, v, mu: v.within(ball(v), EDGES, len(EDGES), mu),
+    "soft histogram": lambda s, v, mu: v.histograms(offsets(v), all_columns(v), mu, "p"),
+    "magnitudes": lambda s, v, mu: v.histograms(Magnitudes(), all_columns(v), mu, "p"),
+    "unevenness": lambda s, v, mu: directions_of(v).unevenness(mu),
+    "weight": lambda s, v, mu: directions_of(v).weight(mu),
+    "spread": lambda s, v, mu: directions_of(v).spread(mu),
+    "togetherness": lambda s, v, mu: v.outer_products(lookout(v)).togetherness(mu),
+    "outer products": lambda s, v, mu: v.outer_products(lookout(v)).matrix(mu),
+    "ring scores": lambda s, v, mu: v.ring(0).scores(ring_scoring(v), 1.0, mu),
+    "ring lengths": lambda s, v, mu: v.ring(0).lengths(np.ones(v.dimension), HALF, len(EDGES), mu),
+    "ring units": lambda s, v, mu: v.ring(0).unclipped_scores(ring_scoring(v), HALF, EDGES, len(EDGES), mu),
+    "friends": lambda s, v, mu: v.pairs(0).friends(HALF, len(EDGES), mu),
+    "second count": lambda s, v, mu: s.count_again(1 / mu),
+    "valid count": lambda s, v, mu: v.valid_count(mu),
 }
 BY_ENTRY = ("missing", "missing by column")
 PUBLIC_SIZE = ("second count",)  # released under add-remove only
@@ -122,7 +122,7 @@ def released(name: str, table: np.ndarray, relation: Neighbours, turn: int) -> t
     for draw in (0, FAR):
         noise = Asked(draw)
         session, view = opened(table, relation, noise, by_entry=name in BY_ENTRY)
-        found = QUERIES[name](session, view)
+        found = QUERIES[name](session, view, MU)
         if isinstance(found, NoisyCounts):
             values.append(np.array([found.at(float(EDGES[turn % len(EDGES)])) for _ in EDGES]))
         else:
