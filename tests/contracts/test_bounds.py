@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dimfree import InvalidParameter, PrivateMean, Release, SeededNoise, release_mean, release_means
+from dimfree import PrivateMean, Release, SeededNoise, release_mean, release_means
 from dimfree.cli import app
 
 BUDGET = {"epsilon": 2.0, "delta": 1e-6}
@@ -56,18 +56,6 @@ def test_bounds_clip_every_entry(door, frame, clipped, tmp_path, monkeypatch):
     assert np.array_equal(found.mean, wanted.mean)
     assert json.loads(found.parameters["bounds"]) in ({"age": [20.0, 60.0]}, {"0": [20.0, 60.0]})
     assert found.mean[0] != door(frame).mean[0]
-
-
-@pytest.mark.parametrize("door", [mean, means, estimator])
-@pytest.mark.parametrize("bounds", [{"agee": (0, 1)}, {"age": (1, 0)}, {"age": 3}, "age"])
-def test_bounds_that_cannot_be_used(door, bounds, frame):
-    with pytest.raises(InvalidParameter):
-        door(frame, bounds=bounds)
-
-
-def test_bounds_of_a_column_that_is_not_released(frame):
-    assert mean(frame, bounds={"ward": (0, 1)}) == mean(frame)
-    assert estimator(frame, bounds={"ward": (0, 1), "person": (0, 1)}) == estimator(frame)
 
 
 def test_bounds_on_the_command_line(frame, tmp_path, monkeypatch):
