@@ -78,5 +78,5 @@ def clipping_radius(state: ColumnState, tail: Tail) -> tuple[float, float]:
     seen: indicators."""
     mu = math.sqrt(state.left) / state.setting.moves
     ones = float((1 / state.scale[state.unseen]).max(initial=0.0))
-    radius, bias = radius_of_least_loss(tail, state.widest, mu)
+    radius, bias = radius_of_least_loss(tail, state.widest, mu, state.length, state.setting.count)
     return min(max(radius, ones), state.longest_record), bias

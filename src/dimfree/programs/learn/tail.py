@@ -201,12 +201,17 @@ def likely_bias(tail: Tail, radius: float, rank: float, mu: float) -> float:
     return float(tail.excess(np.array([radius]), c.OUTER_LEVEL)[0]) * mu / (math.sqrt(rank) * radius)
 
 
-def radius_of_least_loss(tail: Tail, rank: float, mu: float) -> tuple[float, float]:
-    """(the radius of the least expected √(bias² + noise²), the RMS bias there, in lengths of the noise)."""
+def radius_of_least_loss(tail: Tail, rank: float, mu: float, predicted: float, total: float) -> tuple[float, float]:
+    """(the radius of the least expected √(bias² + noise²), the RMS bias there, in lengths of the noise).
+
+    Where the noise of a cell is a large part of all records, a radius is drawn towards the usual one.
+    """
     radii = np.geomspace(c.LEAST_RADIUS * tail.last_edge, tail.last_edge, c.RADII)
     noise = math.sqrt(rank) * radii / mu
     ratio = c.COHERENCE * tail.excesses(radii) / noise[:, None]
-    best = int((noise * (np.hypot(1.0, ratio) @ tail.weight)).argmin())
+    unusual = np.log(radii / (c.USUAL_LENGTH * predicted)) ** 2
+    doubt = c.RADIUS_DOUBT * tail.noise / total
+    best = int((np.log(noise * (np.hypot(1.0, ratio) @ tail.weight)) + doubt * unusual).argmin())
     return float(radii[best]), math.sqrt(float(ratio[best] ** 2 @ tail.weight))
 
 
