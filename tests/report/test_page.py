@@ -1,9 +1,10 @@
-"""A page about a release: complete, harmless whatever the columns are called, and asking for nothing outside itself."""
+"""A page about a release: complete, harmless whatever columns are called, asking for nothing outside itself, whole."""
 
 import datetime
 import hashlib
 import json
 import re
+import sys
 import time
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from pages import HOSTILE, Page, hostile, of_groups, refused, released
 
+import dimfree
 from dimfree import release_groups
 from dimfree.accounting import events
 from dimfree.accounting.budget import Budget, Neighbours
@@ -18,8 +20,9 @@ from dimfree.accounting.events import Bounded, Costs, Gaussian
 from dimfree.accounting.ladder import Ladder
 from dimfree.accounting.losses import Approximate, Pure
 from dimfree.accounting.several_runs import Composition
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidFile, InvalidParameter
 from dimfree.programs import run
+from dimfree.report import page
 from dimfree.report.context import REASONS
 from dimfree.report.page import report_html
 from dimfree.report.rendering import number, power, spelt, words
@@ -230,3 +233,32 @@ def test_numbers_are_typeset():
     assert number(-1234567.0) == "\u22121\u202f235\u202f000"
     assert digits(31.0, 3) == "31.0"
     assert digits(475.2, 3) == "475"
+
+
+def test_report_is_written_and_not_over_another(tmp_path):
+    place = tmp_path / "report.html"
+    dimfree.write_report(NAMED, place, title="Mine")
+    first = place.read_text(encoding="utf-8")
+    assert first.startswith("<!doctype html>")
+    assert "<h1><bdi>Mine</bdi></h1>" in first
+    with pytest.raises(InvalidFile, match="--force"):
+        dimfree.write_report(NAMED, place)
+    assert place.read_text(encoding="utf-8") == first
+    dimfree.write_report(NAMED, place, force=True)
+    assert "Mine" not in place.read_text(encoding="utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize("name", ["report.pdf", "report", "nowhere/report.html"])
+def test_wrong_place_is_told_before_the_page_is_made(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(page, "report_html", lambda *_, **__: pytest.fail("made in vain"))
+    with pytest.raises(InvalidFile):
+        dimfree.write_report(NAMED, tmp_path / name)
+
+
+@pytest.mark.parametrize("missing", ["jinja2", "altair", "vl_convert"])
+def test_missing_package_names_the_extra(tmp_path, monkeypatch, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(InvalidParameter, match=r"pip install 'altair>=.* 'jinja2>="):
+        dimfree.write_report(NAMED, tmp_path / "report.html")
+    assert list(tmp_path.iterdir()) == []

@@ -1,7 +1,8 @@
-"""Means: a promise that its runs cannot keep is not made, and what is written reads back the same."""
+"""Means: a guarantee that its runs cannot keep is not made; what is written reads back the same; compose."""
 
 import json
 import math
+import re
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from dimfree.accounting.budget import Budget, Neighbours
 from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.accounting.several_runs import Runs
+from dimfree.accounting.losses import Pure
+from dimfree.accounting.several_runs import ComposedRuns, Composition, Runs
 from dimfree.errors import InvalidFile, InvalidParameter
-from dimfree.results.composed import compose
+from dimfree.results.composed import Composed, compose
 from dimfree.results.grouped import Means
 from dimfree.results.release import Release
 
@@ -223,3 +225,16 @@ def test_json_that_is_none_or_of_another_format(means):
     for wrong in ("", text[: len(text) // 2], text + "x", "[]", "3", "null", None):
         with pytest.raises(InvalidFile, match="export it again"):
             Means.from_json(wrong)
+
+
+@pytest.mark.parametrize("delta", [1.2324e-6, 1.0049e-9, 0.1])
+def test_the_delta_that_is_said_to_be_enough_is_enough(delta):
+    """Of runs of which only the promise is known."""
+    budget = Budget(1.0, delta)
+    run = Composition(budget, Neighbours.ADD_REMOVE, (Pure("all", 1.0),))
+    three = Composed(Neighbours.ADD_REMOVE, True, 3, "one", ComposedRuns((run,) * 3), (budget,) * 3)
+    with pytest.raises(InvalidParameter) as error:
+        three.epsilon(delta / 2)
+    said = re.search(r"(\S+) is enough", str(error.value))
+    assert said is not None
+    assert three.epsilon(float(said[1])) <= 3.01
