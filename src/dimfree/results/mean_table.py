@@ -191,18 +191,15 @@ def delta_warning(release: "Release | Means") -> str | None:
 
 def shown_name(name: object, longest: int = LONGEST) -> str:
     """One line without control characters, cut if it grows too long; wide letters count twice."""
-    line = " ".join("".join(_visible(letter) for letter in str(name)).split())
+    letters = {each for each in str(name) if not each.isspace()}
+    unseen = {each for each in letters if each in _TURNING or unicodedata.category(each) in _UNSEEN}
+    line = " ".join("".join("\N{REPLACEMENT CHARACTER}" if each in unseen else each for each in str(name)).split())
     width = 0
     for at, letter in enumerate(line):
         width += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
         if width > longest:
             return line[: max(at - 1, 1)] + "…"
     return line or "(no name)"
-
-
-def _visible(letter: str) -> str:
-    unseen = letter in _TURNING or unicodedata.category(letter) in _UNSEEN
-    return " " if letter.isspace() else "\N{REPLACEMENT CHARACTER}" if unseen else letter
 
 
 def shown_names(columns: Sequence[str] | None, places: Iterable[int]) -> list[str]:

@@ -225,13 +225,12 @@ def _card(release: "Release | Means") -> str:
     said += [] if stated.private else ["Not private: the noise was seeded."]
     said += [*lines, *([f"Warning: {warning}"] if warning else [])]
     text = "".join(f"<p style='margin:.3em 0'>{html.escape(line)}</p>" for line in said)
-    return f"<div><strong>{html.escape(title)}</strong>{text}{_html_table(rows, whole) if rows else ''}</div>"
-
-
-def _html_table(rows: Sequence[Sequence[str]], whole: str) -> str:
+    if not rows:
+        return f"<div><strong>{title}</strong>{text}</div>"
     tags = ["th"] + ["td"] * (len(rows) - 1)
     head, *body = ["".join(f"<{tag} {_LEFT}>{html.escape(cell)}</{tag}>" for cell in row)
                    for tag, row in zip(tags, rows, strict=True)]  # fmt: skip
     more = f"<p>{len(body)} {whole}.</p>" if len(body) < int(whole.split()[1]) else ""
     shown = "".join(f"<tr>{row}</tr>" for row in body)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{shown}</tbody></table>{more}"
+    cells = f"<table><thead><tr>{head}</tr></thead><tbody>{shown}</tbody></table>{more}"
+    return f"<div><strong>{title}</strong>{text}{cells}</div>"
