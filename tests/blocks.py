@@ -11,7 +11,7 @@ import dimfree.data.source
 import dimfree.kernel.rows.space
 import dimfree.kernel.statistics.clipped_sum
 import dimfree.kernel.statistics.distances
-import dimfree.kernel.statistics.products
+import dimfree.kernel.statistics.friends
 import dimfree.kernel.statistics.secret_ring
 import dimfree.kernel.statistics.stable
 import dimfree.paper.averaging
@@ -27,7 +27,7 @@ IN_ENTRIES: tuple[tuple[Any, str], ...] = (
     (dimfree.shapes.exact_product, "_BLOCK_ENTRIES"),
     (dimfree.paper.averaging, "_CELLS"),
     (STATISTICS.distances, "_CELLS"),
-    (STATISTICS.products, "_CELLS"),
+    (STATISTICS.friends, "_CELLS"),
     (STATISTICS.secret_ring, "_CELLS"),
     (STATISTICS.clipped_sum, "_CELLS"),
     (STATISTICS.stable, "_CELLS"),

@@ -33,19 +33,69 @@ class Noise(Protocol):
     def private(self) -> bool: ...
 
     def gaussian(self, stddev: float, size: int) -> NDArray[np.int64]:
-        """Draw `size` independent discrete Gaussian integers; `stddev` is at most 2**56."""
+        """Independent discrete Gaussian integers.
+
+        Parameters
+        ----------
+        stddev : float
+            At most 2**56.
+        size : int
+            How many.
+
+        Returns
+        -------
+        array of int64
+            `size` of them.
+        """
         ...
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
-        """Draw `size` independent discrete Laplace integers, z of weight exp(-|z| / scale); 0 < scale <= 2**52."""
+        """Independent discrete Laplace integers: z has weight exp(-|z| / scale).
+
+        Parameters
+        ----------
+        scale : float
+            Above 0, at most 2**52.
+        size : int
+            How many.
+
+        Returns
+        -------
+        array of int64
+            `size` of them.
+        """
         ...
 
     def coin(self, numerator: int, denominator: int) -> bool:
-        """Return True with probability exactly numerator / denominator, whole numbers of any length."""
+        """True with probability exactly numerator / denominator.
+
+        Parameters
+        ----------
+        numerator, denominator : int
+            Whole numbers of any length.
+
+        Returns
+        -------
+        bool
+            One toss.
+        """
         ...
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
-        """Draw `size` independent uniform integers in [0, bound)."""
+        """Independent uniform integers in [0, bound).
+
+        Parameters
+        ----------
+        bound : int
+            Above 0.
+        size : int
+            How many.
+
+        Returns
+        -------
+        array of int64
+            `size` of them.
+        """
         ...
 
 

@@ -9,7 +9,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dimfree.kernel.statistics import products
 from dimfree.kernel.statistics.friends import EDGE, NEAR, RADIUS, within_radius
 from dimfree.paper import averaging as friends
 from dimfree.paper.averaging import friend_counts
@@ -74,7 +73,7 @@ def cloud(seed):
 def test_tiling_does_not_matter(cloud, monkeypatch, rows, cells):
     monkeypatch.setattr(friends, "_ROWS", rows)
     monkeypatch.setattr(friends, "_CELLS", cells)
-    monkeypatch.setattr(products, "_CELLS", cells)
+    monkeypatch.setattr(friends, "_CELLS", cells)
     assert_exact(cloud)
 
 

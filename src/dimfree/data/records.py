@@ -151,13 +151,6 @@ class Records:
             yield place.rows(block)
             heard(read, self.count)
 
-    def as_it_is(self, sampled: Mask | None) -> tuple[NDArray[np.float64], NDArray[np.intp]] | None:
-        """A table that needs no reading or converting, and which rows are valid and sampled (PRIVATE); else None."""
-        if not self.are_at_hand or self.place is not None:
-            return None
-        every = np.concatenate([np.ones(0, dtype=np.bool_), *(valid for _, valid in self.looked_at())])
-        return self._source.table, np.flatnonzero(every if sampled is None else every & sampled)
-
     def mapped(
         self, work: Work[Result], rows: int, among: Mask | None, threads: int, merge: Merge[Result]
     ) -> Iterator[Result]:

@@ -11,15 +11,7 @@ from dimfree.accounting.events import charged_gaussian
 from dimfree.kernel.parameters import precision
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.session import Released, Sealed, Session
-from dimfree.kernel.statistics.unit_vectors import (
-    BESIDE,
-    DIAGONAL,
-    EVEN,
-    OUTER_SENSITIVITY,
-    STEPS,
-    UNIT,
-    whole_length,
-)
+from dimfree.kernel.statistics.unit_vectors import BESIDE, DIAGONAL, EVEN, OUTER_SENSITIVITY, STEPS, UNIT, whole_length
 from dimfree.progress import during
 
 
@@ -32,10 +24,8 @@ class Directions(Sealed):
         self._session, self._seen = session, cache(read)  # after the first charge
 
     def unevenness(self, mu: float) -> Released[float]:
-        """Release |Σ k·u∘u|₂: large if a few coordinates hold the offsets. It moves by at most 0.3.
-
-        Nothing is negative, so that the length is shortest without the record, and an exchange moves it no more.
-        """
+        """Release |Σ k·u∘u|₂: large if a few coordinates hold the offsets. It moves by at most 0.3: nothing is
+        negative, so that the length is shortest without the record, and an exchange moves it no more."""
         purpose = "unevenness of the coordinates"
         return self._session._release_number(lambda: whole_length(self._seen()[:-2]), BALL, EVEN / BALL, mu, purpose)
 
@@ -71,11 +61,8 @@ class OuterProducts(Sealed):
 
     @during("basis")
     def matrix(self, mu: float) -> Released[Floats]:
-        """Release A with symmetric noise: variance s² on the diagonal, about s²/2 off it (P12).
-
-        Released is the half matrix (29·A_ii, 41·A_ij), i < j, with equal noise in all entries; so weighted it is no
-        longer than 29 times the whole matrix. Row by row: a second matrix would take as much memory again.
-        """
+        """Release A with symmetric noise: variance s² on the diagonal, about s²/2 off it (P12): equal noise in the half
+        matrix (29·A_ii, 41·A_ij), i < j, which is no longer than 29 times the whole. Row by row, for memory."""
         mu = precision(mu)
         size, session = self._dimension, self._session
         moves = math.ceil(DIAGONAL * UNIT * OUTER_SENSITIVITY[session.relation])

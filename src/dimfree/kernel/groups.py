@@ -30,11 +30,8 @@ from dimfree.shapes import Shape
 
 @dataclass(frozen=True)
 class GroupCosts:
-    """What is charged for groups, fixed before a record is read.
-
-    A record takes part in the search for the names, in the run over all groups, and in the run of its own group; the
-    number of groups costs nothing (G1).
-    """
+    """What is charged for groups, fixed before a record is read: a record takes part in the search for the names, in
+    the run over all groups, and in the run of its own group; the number of groups costs nothing (G1)."""
 
     budget: Budget  # of all groups together
     search: Budget | None  # of the search for the names; None if they are listed

@@ -67,7 +67,6 @@ class Pairs(Sealed):
 
         The test and its mean are one query: the sensitivity follows from `floor` + 3, the least size of the larger of
         two stable neighbors under add/remove (P5'), or from the public size (P5). Neither is an argument of its own.
-
         Records at most `radius` apart are friends; `full_share` is b, `tolerated` is B, `floor` is n₀, chosen by public
         and released numbers (None under replace-one), and `mu` the precision of the mean.
         """
@@ -127,10 +126,7 @@ class RingPairs(Sealed):
         return NoisyCounts(self._session, read, answers, moves, mu, "lengths on the ring")
 
     def unclipped_scores(self, scoring: Scoring, share: Fraction, grid: Floats, answers: int, mu: float) -> NoisyCounts:
-        """Return noisy answers: #{pairs that keep their whole score at a unit} - share·#{pairs} (P15).
-
-        `grid` decides what is computed ahead, and between which units answers are given.
-        """
+        """Return noisy answers: #{pairs that keep their whole score at a unit of a grid} - share·#{pairs} (P15)."""
         units, part, ring = public.rising("grid", grid), public.share(share), self._ring
         scoring = public.scoring(scoring, self.dimension)
 

@@ -42,9 +42,6 @@ class RangeError(KernelError, ValueError):
     """A number passed to a query is outside the range that its proof covers. Extreme released numbers lead here."""
 
 
-# ---- numbers
-
-
 def finite(name: str, value: object) -> float:
     """Return one finite number as a float of 64 bits: sums of shorter ones would stop growing."""
     try:
@@ -151,9 +148,6 @@ def places(name: str, values: object, width: int) -> NDArray[np.intp]:
     if not ((found >= 0) & (found < width)).all() or len(np.unique(found)) < len(found):
         raise KernelError(f"{name} must be different positions among the coordinates.")
     return found.astype(np.intp)
-
-
-# ---- classes: each instance is made anew from numbers that the proofs cover
 
 
 def ball(value: Ball, width: int) -> Ball:

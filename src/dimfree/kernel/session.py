@@ -162,8 +162,6 @@ class Session(Sealed):
         before, searches, after = (tuple(part) for part in (self._before, self._searches, self._after))
         return Costs(self.budget, self.relation, before, branches, chosen, after, searches=searches)
 
-    # ---- for the kernel's own modules
-
     def _charge(self, event: Gaussian) -> ChargedNoise:
         """Charge an event before a record is read, or raise KernelError (the privacy filter, P17)."""
         if self._branch is None or self._phase not in (Phase.SEARCHING, Phase.SPENDING):
@@ -249,9 +247,8 @@ class NoisyCounts(Sealed):
         domain: Domain = REALS,
     ) -> None:
         answers = whole("answers", answers, least=1)
-        event = charged_gaussian(
-            moves * SEARCH_STEPS * math.sqrt(answers), precision(mu), answers, 1 / SEARCH_STEPS, purpose
-        )
+        steps = moves * SEARCH_STEPS * math.sqrt(answers)
+        event = charged_gaussian(steps, precision(mu), answers, 1 / SEARCH_STEPS, purpose)
         self._domain, self._charged = domain, session._charge(event)
         self._session, self._exact = session, cache(read())
 

@@ -45,10 +45,8 @@ class PrivateTable(Sealed):
         by_entry: bool,
         expected: Costs | None = None,
     ) -> "PrivateTable":
-        """Return the table of these records, rotated into a public basis and rescaled by a public shape.
-
-        `by_entry`: an entry that is not finite is missing alone, rather than its row invalid.
-        """
+        """Return the table of these records, rotated into a public basis and rescaled by a public shape. `by_entry`: an
+        entry that is not finite is missing alone, rather than its row invalid."""
         public.check_classes(shape, basis)
         return cls(Space(records, shape, basis, by_entry), budget, relation, noise, expected=expected)
 
@@ -96,10 +94,8 @@ class PrivateTable(Sealed):
         return self._costs
 
     def require_valid(self, on_missing: str) -> None:
-        """Raise InvalidRecords under "raise" if any row is invalid; an error for the owner of the data alone.
-
-        Once, before the table is handed to a program: a program cannot ask again.
-        """
+        """Raise InvalidRecords under "raise" if any row is invalid: for the owner of the data alone, once, before the
+        table is handed to a program."""
         if self._looked or self._opened:
             raise KernelError("Validity is decided once, before a table is handed to a program.")
         self._looked = True

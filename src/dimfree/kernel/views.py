@@ -52,8 +52,6 @@ class View(Sealed):
     def __init__(self, session: Session, space: Space, among: Mask | None = None) -> None:
         self._session, self._space, self._among = session, space, among
 
-    # ---- public facts
-
     @property
     def dimension(self) -> int:
         return self._space.dimension
@@ -92,11 +90,9 @@ class View(Sealed):
         return self._with(replace(self._space, records=self._session._space.records), None)
 
     def nested_samples(self, rates: tuple[float, float], sizes: tuple[int, int], capacity: int) -> "tuple[View, View]":
-        """Return a secret sample, and a smaller one within it, by the same coins (P8, P16).
-
-        `rates` of the smaller and the larger sample under add/remove, 1 for all records; `sizes`, the same in records,
-        under replace-one; memory for `capacity` records.
-        """
+        """Return a secret sample, and a smaller one within it, by the same coins (P8, P16). `rates` of the smaller and
+        the larger one under add/remove, 1 for all records; `sizes`, the same in records, under replace-one; memory for
+        `capacity` records."""
         space, session, capacity = self._whole, self._session, public.whole("capacity", capacity)
         small, large = public.finite("rates", rates[0]), public.finite("rates", rates[1])
         sizes = public.whole("sizes", sizes[0]), public.whole("sizes", sizes[1])
@@ -165,9 +161,7 @@ class View(Sealed):
         self, scoring: Scoring, share: float, count: float, grid: Floats, answers: int, mu: float
     ) -> NoisyCounts:
         """Return noisy answers: minus the number of scores that are clipped at a unit, which moves by one (P10).
-
-        `share`, `count` and `grid` decide what is computed ahead, and `grid` between which units answers are given.
-        """
+        `grid`: between which units answers are given; `share` of `count` records: what is computed ahead."""
         units, space, scoring = public.rising("grid", grid), self._whole, public.scoring(scoring, self.dimension)
         clipped = (1 - public.finite("share", share)) * public.finite("count", count)
 
@@ -180,10 +174,7 @@ class View(Sealed):
         return NoisyCounts(self._session, read, answers, 1.0, mu, "unit of the scores", domain)
 
     def histograms(self, cells: Cells, which: NDArray[np.intp], mu: float, purpose: str) -> Released[Floats]:
-        """Release soft histograms of k columns: an entry is a vector of norm at most 1, so √k, or √(2k) (P19).
-
-        Of the raw entries: a shape that the view rescales by does not matter.
-        """
+        """Release soft histograms of k columns: a raw entry is a vector of norm at most 1, so √k, or √(2k) (P19)."""
         space, which = self._whole, public.places("which", which, self.dimension)
         cells = public.cells(cells, len(which))
         moves, size = STEP * math.sqrt(len(which) * self._changed) * _ROUNDING, len(which) * cells.cells
@@ -245,8 +236,6 @@ class View(Sealed):
         """Return the sum of the outer products of the directions (P11, P12)."""
         read = partial(outer_sum, self._space, public.lookout(lookout, self.dimension), self._among)
         return OuterProducts(self._session, read, self.dimension)
-
-    # ---- private
 
     @property
     def _changed(self) -> int:

@@ -23,8 +23,7 @@ from dimfree.data.blocks import Mask, peaks
 from dimfree.data.records import Records
 from dimfree.errors import AccountingError
 from dimfree.kernel.parameters import check_classes
-from dimfree.kernel.statistics.friends import NEAR, RADIUS, are_on_grid, to_steps, within_radius
-from dimfree.kernel.statistics.products import Offsets, about, middle
+from dimfree.kernel.statistics.friends import NEAR, RADIUS, Offsets, about, are_on_grid, middle, to_steps, within_radius
 from dimfree.kernel.statistics.stable import mean_event, rounded_mean
 from dimfree.noise import Noise
 from dimfree.paper.mechanisms import noisy_total, total_event

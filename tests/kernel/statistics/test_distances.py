@@ -13,7 +13,7 @@ from scipy import sparse
 
 from dimfree._validate import MOST_COLUMNS
 from dimfree.data.blocks import SparseRows, densely
-from dimfree.kernel.statistics import distances, friends, products
+from dimfree.kernel.statistics import distances, friends
 from dimfree.kernel.statistics.distances import PairDistances
 from dimfree.kernel.statistics.friends import RADIUS, to_steps
 from dimfree.paper.averaging import friend_counts
@@ -129,7 +129,7 @@ def test_the_rows_on_the_grid_in_steps(seed, monkeypatch, far, threads):
 
 def finely(pairs):
     """The same, with its first tile filled by products in 64 bits."""
-    pairs._fill(products.about(pairs.rows, pairs.centre), (0, pairs.tiles[0]))
+    pairs._fill(friends.about(pairs.rows, pairs.centre), (0, pairs.tiles[0]))
     return pairs
 
 
@@ -139,14 +139,14 @@ def test_sums_in_32_bits_are_no_longer_than_their_error_bound_allows(rng, monkey
     for columns in (1, 30_000, MOST_COLUMNS):
         w = min(math.ceil(distances._ACROSS * math.sqrt(columns)), distances._MOST_ACROSS, columns)
         assert w * u / (1 - w * u) + Fraction(202, 100) * u < (w + 32 - 13) * u
-    widths, fill = [], products.DenseOffsets.in_32_bits
+    widths, fill = [], friends.DenseOffsets.in_32_bits
 
     def heard(offsets, block, *rest):
         part = fill(offsets, block, *rest)
         widths.append(part.shape[1])
         return part
 
-    monkeypatch.setattr(products.DenseOffsets, "in_32_bits", heard)
+    monkeypatch.setattr(friends.DenseOffsets, "in_32_bits", heard)
     monkeypatch.setattr(distances, "_MOST_ACROSS", 7)
     PairDistances.of(rng.normal(size=(5, 30)), 0)
     assert widths == [7, 7, 7, 7, 2]
@@ -220,7 +220,7 @@ def test_tiles_side_by_side_hold_the_distances_of_their_pairs(seed, monkeypatch,
 @pytest.mark.parametrize("crowded", [1, 3, 16])
 def test_sparse_rows_have_the_distances_of_dense_ones(seed, monkeypatch, crowded):
     """Columns that all, some, few and no rows store, at radii where something happens."""
-    monkeypatch.setattr(products, "_CROWDED", crowded)
+    monkeypatch.setattr(friends, "_CROWDED", crowded)
     monkeypatch.setattr(distances, "_ROWS", 7)
     rng = np.random.default_rng(seed)
     rows = rng.normal(3, 1, size=(30, 40)) * (rng.random((30, 40)) < rng.permutation(40) / 39)
@@ -340,7 +340,7 @@ def test_where_32_bits_are_shortened_all_is_done_in_64(monkeypatch):
     careful = PairDistances.of(rows, 2)
     assert usual.errors.max() > careful.errors.max() == distances._float64_error(40)
     assert usual.friend_counts(9.0).tolist() == careful.friend_counts(9.0).tolist()
-    assert products.float32_is_whole()
+    assert friends.float32_is_whole()
 
 
 def split(table, bits, parts):
@@ -362,5 +362,5 @@ def test_every_way_to_shorten_32_bits_is_seen(bits, parts, kept):
         pairs = [one @ other for one in split(left, bits, parts) for other in split(right, bits, parts)]
         return np.sum(pairs[:kept], axis=0).astype(np.float32)
 
-    assert not products.float32_is_whole(shortened)
-    assert products.float32_is_whole(lambda left, right: left.astype(np.float64) @ right)
+    assert not friends.float32_is_whole(shortened)
+    assert friends.float32_is_whole(lambda left, right: left.astype(np.float64) @ right)

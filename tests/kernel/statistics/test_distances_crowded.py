@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kernel.statistics.test_distances import counted
 
-from dimfree.kernel.statistics import distances, friends, products
+from dimfree.kernel.statistics import distances, friends
 from dimfree.kernel.statistics.distances import PairDistances
 from dimfree.kernel.statistics.friends import NEAR, RADIUS, to_steps
 
@@ -14,8 +14,8 @@ def by_products(monkeypatch):
     """Every doubt is settled by products, in tiles of a few rows and columns; how often is told."""
     monkeypatch.setattr(distances, "_CROWD", 10**12)
     monkeypatch.setattr(distances, "_ROWS", 7)
-    monkeypatch.setattr(products, "_CELLS", 30)
     monkeypatch.setattr(friends, "_CELLS", 30)
+    monkeypatch.setattr(friends, "_STEP_CELLS", 30)
     settled, settle = [], distances.by_products
 
     def heard(*given):

@@ -17,7 +17,6 @@ from dimfree.data.records import Records, open_records
 from dimfree.kernel.rows import space as space_module
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics import secret_ring as ring_module
 from dimfree.kernel.statistics.scores import ScoreLengths, total_scores
 from dimfree.kernel.statistics.secret_ring import (
     half_differences,
@@ -115,7 +114,6 @@ def test_blocks_of_any_size_and_any_number_of_threads(monkeypatch, table, shape,
     expected = numbers(ring_of(kind(table), shape))
     monkeypatch.setenv("DIMFREE_THREADS", threads)
     monkeypatch.setattr(space_module, "_THREADED_BYTES", 0)
-    monkeypatch.setattr(ring_module, "_TILE", 5 * rows)
     with blocks_of(rows, 5):
         assert numbers(ring_of(kind(table), shape)) == expected
 

@@ -3,7 +3,6 @@
 The transform is SciPy's, of batches of one fixed form, whose rows it treats alike; rows that are missing are zeros.
 Public batches show whether the bits of a row are the same in every place and next to any other rows, and whether two
 machines compute the same. Proof: proofs/rows/bases.md.
-
 Notation: T_ki = sqrt(2/d)·cos(π·k·(2i + 1)/(2d)), the row k = 0 over √2; T is orthonormal.
 """
 

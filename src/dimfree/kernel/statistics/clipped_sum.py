@@ -1,10 +1,9 @@
 """Records clipped around a public center and summed (P8), their lengths about it (P20), their farthest entries (P23).
 
-A clipped record is in the ball, so one record moves the sum by a radius, two under replace-one. A length is in one
-cell, so one record moves one count by one: 1, √2 under replace-one; the number of records up to an edge by one. So is
-a vote, for the column, side and level of the largest entry. An entry that is not a finite number is missing
-(`Space.by_entry`): a record has at most as many as there are columns, and counts in each column by the vector of its
-missing entries, clipped to a norm (P22).
+A clipped record is in the ball, so one record moves the sum by a radius, two under replace-one. A length, and a vote
+for the column, side and level of the largest entry, is in one cell: 1, √2 under replace-one. An entry that is not a
+finite number is missing (`Space.by_entry`): a record has at most as many as there are columns, and counts in each
+column by the vector of its missing entries, clipped to a norm (P22).
 Proofs: proofs/statistics/clipped_sum.md, length_histogram.md, votes.md, counts.md.
 """
 

@@ -1,11 +1,8 @@
 """Friends at any radius: one product for all radii, exact decisions where its error leaves a pair in doubt.
 
-The predicate at radius u is that of `friends`. Squared distances in floats, with a bound on their error, show most
-pairs to be surely friends or surely apart; the others are decided in integers. So the decision is a symmetric function
-of the two records. Proof: proofs/statistics/friends.md.
-
-Memory: the table has space for a public number of records, and a thread works on one tile of public size at a time,
-or on a few side by side.
+Squared distances in floats, with a bound on their error, show most pairs to be surely friends or surely apart; the
+others are decided in integers. So the decision is a symmetric function of the two records. The table has space for a
+public number of records, and a thread works on tiles of public size. Proof: proofs/statistics/friends.md.
 """
 
 import math
@@ -24,20 +21,18 @@ from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.friends import (
     RADIUS,
-    are_on_grid,
-    by_products,
-    overwritten,
-    partners_are_friends,
-    rows_to_steps,
-)
-from dimfree.kernel.statistics.products import (
     SMALL,
     DenseOffsets,
     Offsets,
     about,
+    are_on_grid,
     as_slice,
+    by_products,
     float32_is_whole,
     middle,
+    overwritten,
+    partners_are_friends,
+    rows_to_steps,
 )
 from dimfree.progress import during
 from dimfree.threads import cores, in_order

@@ -4,22 +4,36 @@ Records are rounded one by one to whole steps, the public radius times 2^-20. A 
 the grid counts like an invalid one: its only friend is itself. (Clipped to the edge, far records would seem to agree.)
 Pairs are decided one by one, or by exact products of many rows: integers of norm at most NEAR about a common center
 have products whose every partial sum is an integer below 2^53, exact in any order, on any number of threads.
+Inner products in floats are taken about a center, tile by tile: any gives the same result; a near one is faster.
 Proof: proofs/statistics/friends.md.
 """
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
-from dimfree.data.blocks import IntegerRows, Mask, Rows, SparseRows, minus
-from dimfree.data.gpu.rows import DeviceRows, here, namespace
+from dimfree.data.blocks import IntegerRows, Mask, Rows, SparseRows, Table, densely, minus
+from dimfree.data.extras import sparse
+from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace, parts
 from dimfree.threads import cores, in_order
 
 RADIUS = 2**20  # the friend radius, in steps
 EDGE = 2.0**61  # in steps: a record with a coordinate there or beyond is off the grid; differences fit 64 bits
 NEAR = 2**25  # norm about the center, in steps, below which float64 products are exact: 4·NEAR² <= 2^53
-_CELLS = 2**16  # entries of rows that are rounded to steps at a time
+_STEP_CELLS = 2**16  # entries of rows that are rounded to steps at a time
 _TILE = 2**18  # the same for a whole table, by threads
+_CELLS = 2**20  # entries of a working block; every thread has some
+_FEW_CELLS = 2**18  # the same, where a pass over them follows at once
+_CROWDED = 16  # a column stored by more than one row in so many is multiplied as a dense one
+_CENTRE_SAMPLE = 129
+_TRIED = 128  # rows and columns of a trial product
+SMALL = 2**24  # multiplications: so few are done in a few milliseconds, on one thread
+_UNTHREADED = 2**18  # multiplications that OpenBLAS does without its threads; these, once woken, wait busily for 50 ms
 
 
 def are_on_grid(largest: Floats, step: float) -> Mask:
@@ -72,7 +86,7 @@ def by_products(table: Floats, about: Floats, rows: slice, columns: slice, step:
     centre = _in_steps(about, step)
     products = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
     left_squares, right_squares = np.zeros(products.shape[0]), np.zeros(products.shape[1])
-    across = max(1, _CELLS // max(products.shape))
+    across = max(1, _STEP_CELLS // max(products.shape))
     for start in range(0, len(centre), across):
         block = slice(start, start + across)
         left = _in_steps(table[rows, block], step, centre[block])
@@ -108,3 +122,160 @@ def within_radius(offsets: IntegerRows) -> Mask:
 
 def _near(offsets: Integers) -> Floats:
     return np.minimum(np.abs(offsets), RADIUS + 1).astype(np.float64)
+
+
+def about(records: Table, centre: Table) -> "Offsets":
+    """The records about a center, a table of one row."""
+    if isinstance(records, SparseRows):
+        return SparseOffsets.of(minus(records, centre))
+    if isinstance(records, DeviceRows):
+        return DeviceOffsets((records - DeviceRows(beside(records.tensor, densely(centre)))).floats().tensor)
+    return DenseOffsets(records, densely(centre)[0])
+
+
+def middle(records: Table) -> Table:
+    """A centre that most records are near, if there is one: coordinate by coordinate a median of some records."""
+    some = slice(None, None, max(1, len(records) // _CENTRE_SAMPLE))
+    if not isinstance(records, SparseRows):
+        return _median(densely(records[some]))
+    stored = np.bincount(records.columns, minlength=records.shape[1])
+    filled = np.flatnonzero(2 * stored > len(records))  # zero elsewhere: subtracting it adds few entries
+    values = _median(records[some][:, filled].toarray())[0]
+    return SparseRows(sparse.csr_array((values, filled, [0, len(filled)]), shape=(1, records.shape[1])))
+
+
+def _median(sample: NDArray[Any]) -> NDArray[Any]:
+    """A table of one row, of zeros if there is no row."""
+    place = len(sample) // 2
+    return np.sort(sample, axis=0)[place : place + 1].sum(axis=0, keepdims=True)
+
+
+@dataclass(frozen=True, repr=False)
+class DenseOffsets:
+    """Private: offsets are formed block by block, never all at once."""
+
+    records: NDArray[Any]
+    centre: NDArray[Any]
+
+    def squares(self) -> Floats:
+        rows = max(1, _FEW_CELLS // len(self.centre))
+
+        def of_some(start: int) -> Floats:
+            offsets = self._offsets(slice(start, start + rows), slice(None))
+            return np.asarray(np.einsum("ij,ij->i", offsets, offsets))
+
+        return np.concatenate([np.zeros(0), *in_order(of_some, range(0, len(self.records), rows), cores())])
+
+    def products(self, rows: Integers, columns: Integers) -> Floats:
+        """Accumulated over blocks of coordinates."""
+        total = np.zeros((len(rows), len(columns)))
+        width = max(1, _CELLS // max(len(rows), len(columns)))
+        for start in range(0, len(self.centre), width):
+            block = slice(start, start + width)
+            left = self._offsets(rows, block)
+            right = left if np.array_equal(rows, columns) else self._offsets(columns, block)
+            total += product(left, right)
+        return total
+
+    def in_32_bits(
+        self, block: slice, factors: Floats, threads: int, memory: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Some coordinates of all records, each record times its factor, in memory that is large enough."""
+        width = len(self.centre[block])
+        part = memory[: len(self.records) * width].reshape(-1, width)
+
+        def fill(some: slice) -> None:
+            np.multiply(self._offsets(some, block), factors[some, None], out=part[some], casting="unsafe")
+
+        rows = max(1, _FEW_CELLS // part.shape[1])
+        list(in_order(fill, [slice(start, start + rows) for start in range(0, len(part), rows)], threads))
+        return part
+
+    def _offsets(self, rows: Integers | slice, block: slice) -> Floats:
+        """Differences in the records' own type, then as floats, without an array of either in between."""
+        some = self.records[rows if isinstance(rows, slice) else as_slice(rows), block]
+        offsets = np.empty(some.shape)
+        kind = np.result_type(self.records, self.centre)
+        return np.subtract(some, self.centre[block], out=offsets, dtype=kind, casting="unsafe")
+
+
+def product(left: Floats, right: Floats) -> Floats:
+    """left @ right.T, a small one in pieces that need no threads."""
+    rows = max(1, _UNTHREADED // max(right.size, 1))
+    if rows >= len(left) or len(left) * right.size > SMALL:
+        return left @ right.T
+    found = np.empty((len(left), len(right)))
+    for start in range(0, len(left), rows):
+        np.matmul(left[start : start + rows], right.T, out=found[start : start + rows])
+    return found
+
+
+@cache
+def float32_is_whole(multiply: Callable[[Any, Any], Any] = np.matmul) -> bool:
+    """Whether products in 32 bits keep all 24 bits of a number here: a library may be set to shorten them for speed.
+    Tried on products of 24 bits: of two numbers of 12 bits, and of 24 bits and one. Every entry has one term. The first
+    shows what is lost of a product, the others what is lost of a number."""
+    places, one = np.arange(_TRIED), np.ones(_TRIED)
+    long = 2.0**23 + 1 + 65498 * places  # odd, of 24 bits: two parts of 11 bits do not hold them
+    trials = [(2049 + 2 * places, 4095 - 2 * places), (long, one), (one, long)]
+    left, right = np.zeros((2, _TRIED, _TRIED), dtype=np.float32)
+    for of_left, of_right in trials:
+        left[places, places], right[places, places] = of_left, of_right
+        if not np.array_equal(multiply(left, right.T), np.diag(of_left * of_right)):
+            return False
+    return True
+
+
+def as_slice(rows: Integers) -> Integers | slice:
+    """The same rows; consecutive ones by their bounds, so that they are not copied."""
+    if len(rows) == 1 or (len(rows) and (np.diff(rows) == 1).all()):
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+@dataclass(frozen=True, repr=False)
+class SparseOffsets:
+    """Private: the offsets apart by column, those that many rows store and the others; any part has any rows."""
+
+    crowded: Any  # SciPy's csr_array of floats
+    others: Any
+    sums: Floats
+
+    @classmethod
+    def of(cls, offsets: SparseRows) -> "SparseOffsets":
+        entries = offsets.with_values(offsets.values.astype(np.float64))
+        stored = np.bincount(offsets.columns, minlength=offsets.shape[1])
+        crowded = stored * _CROWDED > len(offsets)
+        apart = (entries.matrix[:, np.flatnonzero(which)] for which in (crowded, ~crowded))
+        return cls(next(apart), next(apart), entries.sums(entries.values**2))
+
+    def squares(self) -> Floats:
+        return self.sums
+
+    def products(self, rows: Integers, columns: Integers) -> Floats:
+        total = (self.others[rows] @ self.others[columns].T).toarray()
+        left, right = self.crowded[rows], self.crowded[columns]
+        width = max(1, _CELLS // max(len(rows), len(columns)))
+        for start in range(0, self.crowded.shape[1], width):
+            block = slice(start, start + width)
+            total += left[:, block].toarray() @ right[:, block].toarray().T
+        return np.asarray(total)
+
+
+@dataclass(frozen=True, repr=False)
+class DeviceOffsets:
+    """Private: a tensor of float64, all at once. Of floats the error is covered by `distances`, whatever the order."""
+
+    tensor: Tensor
+
+    def squares(self) -> Floats:
+        torch, rows = namespace(self.tensor), DeviceRows(self.tensor)
+        found = [self.tensor[part].square().sum(1) for part in parts(rows)]
+        return here(torch.cat([*found, torch.zeros(0, dtype=torch.float64, device=self.tensor.device)]))
+
+    def products(self, rows: Integers, columns: Integers) -> Tensor:
+        left, right = (DeviceRows(self.tensor)[which].tensor for which in (rows, columns))
+        return left @ right.T
+
+
+Offsets = DenseOffsets | SparseOffsets | DeviceOffsets  # private; records are named by their position among these

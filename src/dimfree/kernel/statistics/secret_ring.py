@@ -1,10 +1,8 @@
 """What secret coins choose: samples of the records, and a ring on which each valid record is beside two others.
 
-Samples (P8, P16): under add/remove every record has its own coin, so one more record changes the sample by at most
-itself. No amplification by subsampling is claimed. Proof: proofs/kernel.md.
-Ring (P15, P16): each record has a secret key, drawn without reading the record. The ring is the order of the keys,
-closed to a circle; a record and its successor are a pair. One record more or less changes three pairs at most.
-Differences of neighbors need no center. Proof: proofs/statistics/secret_ring.md.
+Samples (P8, P16): under add/remove every record has its own coin. No amplification is claimed. Proof: proofs/kernel.md.
+Ring (P15, P16): the order of secret keys, closed to a circle; a record and its successor are a pair. One record more or
+less changes three pairs at most. Differences of neighbors need no center. Proof: proofs/statistics/secret_ring.md.
 """
 
 import math
@@ -31,7 +29,6 @@ RING_SENSITIVITY = {Neighbours.ADD_REMOVE: math.sqrt(5), Neighbours.REPLACE_ONE:
 KEY = 2**61  # keys of the ring are below it
 _COIN, _KEY = 2**32, 2**62  # the coins and keys of samples are below them
 _CELLS = 2**20  # entries of a working block
-_TILE = 2**18  # the same where whole rows are worked on
 _BITS = 20  # of the largest entry of a difference, where its length is taken
 _SMALLEST_EXPONENT = -900  # a smaller difference is taken as if it reached 2**-900: every factor is a normal number
 
@@ -67,9 +64,6 @@ def ring_differences(space: Space, sampled: Mask | None, capacity: int, *, noise
     """Half of each valid (sampled) record less half of its successor, a row for each; memory for `capacity`. Private.
     Halves, so that the difference of finite records is finite. A lone record is its own successor."""
     size = max(space.count if sampled is None else int(sampled.sum()), capacity)
-    raw = space.units is not None and (space.units == 1).all()  # nothing to rescale
-    if raw and (untouched := space.records.as_it_is(sampled)) is not None:
-        return Space(_differences_at_hand(*untouched, size, noise), Isotropic(1.0))
     rows = gathered(space.chosen_blocks(sampled), (size, space.dimension), np.float64, cores())
     return Space(half_differences(rows, ring_order(len(rows), noise)), Isotropic(1.0))
 
@@ -98,30 +92,11 @@ def half_differences(rows: Rows, order: Integers) -> Records:
     return Records(differences, None).where_it_lies()
 
 
-@np.errstate(all="ignore")
-def _differences_at_hand(rows: Floats, which: Integers, size: int, noise: Noise) -> Records:
-    """The same of these rows of a table that stays unchanged: each goes straight to its place, in space for `size`."""
-    order = which[ring_order(len(which), noise)]
-    circle, table = np.append(order, order[:1]), np.empty((size, rows.shape[1]))[: len(order)]
-    tile = max(1, _TILE // rows.shape[1])
-
-    def subtract(start: int) -> None:
-        """Some pairs: rows in the order of the circle, and each one's successor."""
-        halves = rows.take(circle[start : start + tile + 1], axis=0)
-        halves /= 2
-        np.subtract(halves[:-1], halves[1:], out=table[start : start + tile])
-
-    list(in_order(subtract, range(0, len(order), tile), cores()))
-    table.flags.writeable = False
-    return Records(table, None)
-
-
 def _subtract_successors(rows: Floats, order: Integers) -> None:
-    """A few columns at a time, so that no second table is needed."""
+    """A few columns at a time, so that no second table is needed; the first row is the successor of the last."""
     across = max(1, _CELLS // max(len(rows), 1))
 
     def subtract(start: int) -> None:
-        """All rows of some columns; the first row is the successor of the last."""
         columns = rows[:, start : start + across]
         halves = columns[order]
         halves /= 2
