@@ -12,7 +12,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.kernel import HELD, Ball
-from dimfree.programs.choose.constants import HIDDEN_PART, MEASURED, MOST_BEYOND
+from dimfree.programs.choose import constants as c
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.learn.stages import look_precision, noisy_lengths
 from dimfree.programs.learn.tail import Lengths, Tail, radius_of_least_loss
@@ -62,15 +62,15 @@ def last_mean(state: ColumnState, tail: Tail | None) -> tuple[ColumnState, Answe
     variance = (noise * scale) ** 2 + (np.finfo(float).eps * mean) ** 2  # and of its last bit
     if tail is None or radius >= state.longest_record:  # every record counts in full
         return state, Answer(mean, variance, ball, None, 0.0, None)
-    cut_off = float(tail.excess(np.array([radius]), MOST_BEYOND)[0])  # lengths, of all records together
-    hidden = HIDDEN_PART * cut_off / state.counts * scale
+    cut_off = float(tail.excess(np.array([radius]), c.MOST_BEYOND)[0])  # lengths, of all records together
+    hidden = c.HIDDEN_PART * cut_off / state.counts * scale
     return state, Answer(mean, variance, ball, tail.most_beyond(min(ball.radius, ball.cap)), bias, hidden)
 
 
 def are_cut(state: ColumnState, tail: Tail, radius: float) -> bool:
     """Whether it is not known how far some records lie out: they stand out there, or the radius goes so far."""
     ball = Ball(state.centre, state.scale, radius, cap=state.cap)
-    return Lengths(tail, ball).some_unmeasured or radius >= MEASURED * tail.last_edge
+    return Lengths(tail, ball).some_unmeasured or radius >= c.MEASURED * tail.last_edge
 
 
 def clipping_radius(state: ColumnState, tail: Tail) -> tuple[float, float]:

@@ -12,12 +12,7 @@ import numpy as np
 
 from dimfree._types import Floats
 from dimfree.kernel import SCORE_SENSITIVITY
-from dimfree.programs.choose.constants import (
-    MISSING_COUNTS_ERROR,
-    MISSING_COUNTS_SHARE,
-    MISSING_ERROR,
-    MISSING_SHARES,
-)
+from dimfree.programs.choose import constants as c
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.learn.shrinkage import denoised
 from dimfree.progress import during
@@ -27,12 +22,12 @@ from dimfree.progress import during
 def count_missing(state: ColumnState) -> ColumnState:
     """The state that knows which share of the records has an entry in each column (P22)."""
     setting, d = state.setting, state.setting.view.dimension
-    share = float(np.clip(1 / (MISSING_ERROR * setting.count) ** 2 / state.precision, *MISSING_SHARES))
+    share = float(np.clip(1 / (c.MISSING_ERROR * setting.count) ** 2 / state.precision, *c.MISSING_SHARES))
     state, found = state.release(share, setting.view.missing)
     missing, stddev = found.value / setting.count, found.stddev / setting.count
     overall = _standing_out(missing, stddev)
     norm = missing_norm(overall, d, _affordable_norm(state))
-    state, counts = state.release(MISSING_COUNTS_SHARE, lambda mu: setting.view.missing_by_column(norm, mu))
+    state, counts = state.release(c.MISSING_COUNTS_SHARE, lambda mu: setting.view.missing_by_column(norm, mu))
     by_column, noise = counts.value / setting.count, counts.stddev / setting.count
     present, variance = _present(by_column, noise, overall)
     lost = _lost(missing - counts.value.mean() / setting.count, math.hypot(stddev, noise / math.sqrt(d)))
@@ -49,8 +44,8 @@ def missing_norm(overall: float, columns: int, affordable: float = 0.0) -> float
 
 def _affordable_norm(state: ColumnState) -> float:
     """The norm with which the share of each column has noise of MISSING_COUNTS_ERROR. Public."""
-    mu = math.sqrt(MISSING_COUNTS_SHARE * state.precision) / SCORE_SENSITIVITY[state.setting.relation]
-    return MISSING_COUNTS_ERROR * state.setting.count * mu
+    mu = math.sqrt(c.MISSING_COUNTS_SHARE * state.precision) / SCORE_SENSITIVITY[state.setting.relation]
+    return c.MISSING_COUNTS_ERROR * state.setting.count * mu
 
 
 def _lost(deficit: float, noise: float) -> float:

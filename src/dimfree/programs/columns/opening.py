@@ -12,30 +12,7 @@ from numpy.typing import NDArray
 
 from dimfree._types import Booleans, Floats
 from dimfree.kernel import Cells, Magnitudes, Offsets
-from dimfree.programs.choose.constants import (
-    AWAY,
-    CLOSER,
-    CLOSER_SHARE,
-    DOUBTFUL_ODDS,
-    DOUBTFUL_ONE_VALUE,
-    FAR_MAGNITUDE,
-    FAR_ODDS,
-    FLOAT_RESOLUTION,
-    LARGEST_MAGNITUDE,
-    LEAST_BEHIND,
-    LOOK_SHARES,
-    LOOK_STRENGTH,
-    MAGNITUDE_SHARE,
-    MOST_LOOKS,
-    MOST_MAGNITUDE_LOOKS,
-    NARROW,
-    RARE_STDDEV,
-    SPREAD_TAIL,
-    STAYED_BEHIND,
-    SURE_MAGNITUDE,
-    UNCERTAIN_LOG_VARIANCE,
-    VALID_COUNT_SHARE,
-)
+from dimfree.programs.choose import constants as c
 from dimfree.programs.columns.reading import Places, Seen, read_magnitudes, read_places
 from dimfree.programs.columns.state import ColumnState
 from dimfree.progress import during
@@ -46,7 +23,7 @@ Which = NDArray[np.intp]
 def count_valid(state: ColumnState) -> ColumnState:
     """The state whose number of records is that of the valid ones: invalid ones are in no histogram and no sum."""
     setting = state.setting
-    state, found = state.release(VALID_COUNT_SHARE, setting.view.valid_count)
+    state, found = state.release(c.VALID_COUNT_SHARE, setting.view.valid_count)
     count = max(found.value, found.stddev, 1.0)
     return replace(state, setting=replace(setting, count=count, count_stddev=found.stddev))
 
@@ -55,10 +32,10 @@ def count_valid(state: ColumnState) -> ColumnState:
 def learn_columns(state: ColumnState) -> ColumnState:
     """Centre, spread and their uncertainty, of every column that is looked at (P19)."""
     state, magnitudes, far = _magnitudes(state)
-    large = magnitudes >= LARGEST_MAGNITUDE
+    large = magnitudes >= c.LARGEST_MAGNITUDE
     off, far = (magnitudes == 0) | large, np.where(large, 0.0, far)
-    magnitudes[large] = FAR_MAGNITUDE  # so that such a column leaves the length of a record alone
-    seen = np.where(magnitudes > 0, magnitudes, np.where(far > 0, 0.0, RARE_STDDEV))
+    magnitudes[large] = c.FAR_MAGNITUDE  # so that such a column leaves the length of a record alone
+    seen = np.where(magnitudes > 0, magnitudes, np.where(far > 0, 0.0, c.RARE_STDDEV))
     unseen = off & (far == 0) & ~state.declared
     magnitudes[state.declared] = state.stddev[state.declared] / Offsets.middle  # the first look spans their range
     state = replace(state, stddev=np.where(state.declared, state.stddev, seen), unseen=unseen)
@@ -68,7 +45,7 @@ def learn_columns(state: ColumnState) -> ColumnState:
 
 def look_share(state: ColumnState) -> float:
     """Of P, for one look at all columns: enough to tell a twentieth of the records from none, as far as that pays."""
-    return float(np.clip((LOOK_STRENGTH / state.strength) ** 2, *LOOK_SHARES))
+    return float(np.clip((c.LOOK_STRENGTH / state.strength) ** 2, *c.LOOK_SHARES))
 
 
 def _look(
@@ -92,8 +69,8 @@ def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats, Floats]:
     which, magnitudes, far = np.flatnonzero(~state.declared), np.zeros(d), np.zeros(d)
     most = int(state.open.sum())
     total, weight = np.zeros((d, Magnitudes.cells)), np.zeros(d)
-    least, suspected = state.left - MAGNITUDE_SHARE * state.precision, np.zeros(d, dtype=np.bool_)
-    for look in range(1, MOST_MAGNITUDE_LOOKS + 1):
+    least, suspected = state.left - c.MAGNITUDE_SHARE * state.precision, np.zeros(d, dtype=np.bool_)
+    for look in range(1, c.MOST_MAGNITUDE_LOOKS + 1):
         part = share * len(which) / max(most, 1)
         if not len(which) or state.left - part * state.precision < least:
             break
@@ -102,12 +79,12 @@ def _magnitudes(state: ColumnState) -> tuple[ColumnState, Floats, Floats]:
         weight[which] += 1 / noise**2
         seen = read_magnitudes(total[which] / weight[which, None], 1 / np.sqrt(weight[which]), state.miscount[which])
         group, odds = seen.far_magnitude * np.sqrt(seen.far_share), seen.far_odds - _false_alarm(state, seen)
-        believed = (odds >= FAR_ODDS) & suspected[which]
+        believed = (odds >= c.FAR_ODDS) & suspected[which]
         magnitudes[which], far[which] = seen.magnitude, np.where(believed, group, 0.0)
-        doubtful = (seen.far_odds > DOUBTFUL_ODDS) & ~believed
+        doubtful = (seen.far_odds > c.DOUBTFUL_ODDS) & ~believed
         suspected[which] = doubtful
-        which = which[(seen.sureness < SURE_MAGNITUDE) | doubtful | ((seen.magnitude == 0) & (look == 1))]
-        share = LOOK_SHARES[1]
+        which = which[(seen.sureness < c.SURE_MAGNITUDE) | doubtful | ((seen.magnitude == 0) & (look == 1))]
+        share = c.LOOK_SHARES[1]
     return state, magnitudes, far
 
 
@@ -127,9 +104,9 @@ def _places(state: ColumnState, magnitudes: Floats, which: Which) -> ColumnState
     Columns that are likely one value, and what closer looks left behind, are found on the way.
     """
     d, most, share, width = len(magnitudes), int(state.open.sum()), look_share(state), magnitudes.copy()
-    behind, looks, least = np.zeros((d, 2)), np.zeros(d), state.left - (share + CLOSER_SHARE) * state.precision
+    behind, looks, least = np.zeros((d, 2)), np.zeros(d), state.left - (share + c.CLOSER_SHARE) * state.precision
     noise, atoms = np.full(d, np.inf), np.zeros(d, dtype=np.bool_)
-    while len(which) and state.releases < MOST_LOOKS:
+    while len(which) and state.releases < c.MOST_LOOKS:
         part = share * len(which) / most
         if state.left - part * state.precision < least:
             break
@@ -138,19 +115,19 @@ def _places(state: ColumnState, magnitudes: Floats, which: Which) -> ColumnState
         closer, decades = width[which] < magnitudes[which], np.log10(magnitudes[which] / width[which])
         seen = read_places(shares, noise[which], state.miscount[which], state.declared[which] & ~closer)
         state = _moved(state, which, width[which], seen)
-        width[which] *= np.minimum(1.0, CLOSER * np.hypot(seen.spread, np.sqrt(seen.variance)))
-        away = state.declared[which] | (np.abs(state.centre[which]) > AWAY * width[which])
+        width[which] *= np.minimum(1.0, c.CLOSER * np.hypot(seen.spread, np.sqrt(seen.variance)))
+        away = state.declared[which] | (np.abs(state.centre[which]) > c.AWAY * width[which])
         odds = seen.one_value / np.maximum(1 - seen.one_value, 1e-300) * (1 + decades**2)  # few columns are so narrow
         atoms[which] = away & (odds > 1)
-        unclear = (seen.log_variance > UNCERTAIN_LOG_VARIANCE) | (closer & (odds > DOUBTFUL_ONE_VALUE))
-        again = away & ((seen.spread < NARROW) | unclear)
+        unclear = (seen.log_variance > c.UNCERTAIN_LOG_VARIANCE) | (closer & (odds > c.DOUBTFUL_ONE_VALUE))
+        again = away & ((seen.spread < c.NARROW) | unclear)
         inside = again & closer & (np.abs(seen.centre) + 2 * seen.spread < Offsets.middle - 1)  # not in the end cells
         looks[which[inside]] += 1
         behind[which[inside]] += shares[inside][:, [0, -1]]
         which = which[again]
         # a share of entries that the noise hides may lie anywhere within the declared ends
         least_width = np.where(state.declared, np.minimum(noise, 1.0) * magnitudes, 0.0)
-        finest = width[which] <= np.maximum(FLOAT_RESOLUTION * np.abs(state.centre), least_width)[which]
+        finest = width[which] <= np.maximum(c.FLOAT_RESOLUTION * np.abs(state.centre), least_width)[which]
         atoms[which[finest]] = True
         which = which[~finest]
     return _with_hidden(state, behind / np.maximum(looks, 1)[:, None], atoms, looks, noise, magnitudes)
@@ -164,7 +141,7 @@ def _moved(state: ColumnState, which: Which, width: Floats, seen: Places) -> Col
     variance[which] = width**2 * seen.variance
     stddev[which], log_variance[which] = width * seen.spread, seen.log_variance
     narrow = state.narrow.copy()
-    narrow[which] = seen.narrowest > SPREAD_TAIL
+    narrow[which] = seen.narrowest > c.SPREAD_TAIL
     state = replace(state, centre=centre, centre_variance=variance, narrow=narrow)
     return replace(state, stddev=stddev, log_variance=log_variance)
 
@@ -179,8 +156,8 @@ def _with_hidden(
     hides: its scale covers as many of them as the noise of that mean.
     """
     noise = noise / np.sqrt(np.maximum(looks, 1))
-    seen = np.where(shares > np.hypot(STAYED_BEHIND * noise, LEAST_BEHIND)[:, None], shares, 0.0).sum(axis=1)
-    away = np.where((looks > 0) & (seen > 0), seen, np.where(atoms, np.hypot(noise, LEAST_BEHIND), 0.0))
+    seen = np.where(shares > np.hypot(c.STAYED_BEHIND * noise, c.LEAST_BEHIND)[:, None], shares, 0.0).sum(axis=1)
+    away = np.where((looks > 0) & (seen > 0), seen, np.where(atoms, np.hypot(noise, c.LEAST_BEHIND), 0.0))
     wide = np.sqrt(np.minimum(away, 1.0)) * magnitudes
     state = replace(state, stddev=np.maximum(state.stddev, np.where(away > 0, wide, 0.0)))
     return replace(state, narrow=state.narrow | atoms, one_value=atoms)

@@ -16,18 +16,7 @@ from scipy.special import ndtri
 
 from dimfree._types import Booleans, Floats
 from dimfree.kernel import Cells, Magnitudes, Offsets, weights_of
-from dimfree.programs.choose.constants import (
-    ALL_ZEROS_PRIOR,
-    BULK_REACH,
-    LEAST_BEHIND,
-    MAGNITUDE_SPREAD,
-    NEAR_MAGNITUDE,
-    NONZERO_SHARES,
-    SOME_ZEROS_PRIOR,
-    STANDS_OUT,
-    TEMPLATE_ERROR,
-    TEMPLATE_POINTS,
-)
+from dimfree.programs.choose import constants as c
 
 
 class Templates(NamedTuple):
@@ -40,7 +29,7 @@ class Templates(NamedTuple):
         """Probabilities, (columns, templates), of released shares of records, the noise of a cell in each column, and
         how uncertain its number of records is, as a share of it (τ)."""
         products, squares = shares @ self.histograms.T, (self.histograms**2).sum(axis=1)
-        variance, spread = (noise**2 + TEMPLATE_ERROR**2)[:, None], miscount[:, None] ** 2
+        variance, spread = (noise**2 + c.TEMPLATE_ERROR**2)[:, None], miscount[:, None] ** 2
         logs = (products - 0.5 * squares) / variance + self.prior
         logs += 0.5 * spread * (products - squares) ** 2 / (variance * (variance + spread * squares))
         logs -= 0.5 * np.log1p(spread * squares / variance)
@@ -50,7 +39,7 @@ class Templates(NamedTuple):
 
 def _law() -> Floats:
     """Quantiles of the standard normal law."""
-    return np.asarray(ndtri((np.arange(TEMPLATE_POINTS) + 0.5) / TEMPLATE_POINTS))
+    return np.asarray(ndtri((np.arange(c.TEMPLATE_POINTS) + 0.5) / c.TEMPLATE_POINTS))
 
 
 def _template(cells: Cells, values: Floats) -> Floats:
@@ -76,7 +65,7 @@ class MagnitudeTemplates:
 
     def seen_with(self, noise: Floats) -> Templates:
         """For each column, those whose entries stand out of the noise of a cell: fewer cannot be told from none."""
-        seen = (self.shares >= STANDS_OUT * noise[:, None]) | (self.shares == 0) | (self.shares == 1)
+        seen = (self.shares >= c.STANDS_OUT * noise[:, None]) | (self.shares == 0) | (self.shares == 1)
         return Templates(self.templates.histograms, np.where(seen, self.templates.prior, -np.inf))
 
 
@@ -86,15 +75,15 @@ def magnitude_templates() -> MagnitudeTemplates:
     cells = Magnitudes()
     highest = cells.lowest + cells.octaves * (cells.cells - 1)
     magnitudes = 2.0 ** np.arange(cells.lowest + 2, highest - 1, 0.5)
-    whole = _template(cells, np.exp(MAGNITUDE_SPREAD * _law())[:, None] * magnitudes)
+    whole = _template(cells, np.exp(c.MAGNITUDE_SPREAD * _law())[:, None] * magnitudes)
     zeros = _template(cells, np.zeros((1, 1)))
-    mixed = [share * whole + (1 - share) * zeros for share in NONZERO_SHARES]
+    mixed = [share * whole + (1 - share) * zeros for share in c.NONZERO_SHARES]
     prior = -np.log1p(np.log10(magnitudes) ** 2)
-    priors = [prior + (0.0 if share == 1 else SOME_ZEROS_PRIOR) for share in NONZERO_SHARES]
+    priors = [prior + (0.0 if share == 1 else c.SOME_ZEROS_PRIOR) for share in c.NONZERO_SHARES]
     return MagnitudeTemplates(
         np.concatenate([np.tile(magnitudes, len(mixed)), [0.0]]),
-        np.concatenate([np.repeat(NONZERO_SHARES, len(magnitudes)), [0.0]]),
-        Templates(np.concatenate([*mixed, zeros]), np.concatenate([*priors, [ALL_ZEROS_PRIOR]])),
+        np.concatenate([np.repeat(c.NONZERO_SHARES, len(magnitudes)), [0.0]]),
+        Templates(np.concatenate([*mixed, zeros]), np.concatenate([*priors, [c.ALL_ZEROS_PRIOR]])),
     )
 
 
@@ -114,7 +103,7 @@ def read_magnitudes(shares: Floats, noise: Floats | float, miscount: Floats | fl
     posterior = known.seen_with(noise).posterior(shares, noise, miscount)
     best = posterior.argmax(axis=1)
     bulk = known.magnitudes[best][:, None]
-    near = (known.magnitudes <= NEAR_MAGNITUDE * bulk) & (known.magnitudes * NEAR_MAGNITUDE >= bulk)
+    near = (known.magnitudes <= c.NEAR_MAGNITUDE * bulk) & (known.magnitudes * c.NEAR_MAGNITUDE >= bulk)
     group = _far_group(shares, noise, bulk)
     return Seen(bulk[:, 0], (posterior * near).sum(axis=1), *group)
 
@@ -129,14 +118,14 @@ def _far_group(shares: Floats, noise: Floats, bulk: Floats) -> tuple[Floats, Flo
     whole = known.shares == 1
     histograms, magnitudes = known.templates.histograms[whole], known.magnitudes[whole]
     middles = np.append(-1.0, 2.0 ** (cells.lowest + cells.octaves * np.arange(cells.cells - 1)))
-    outside = middles > BULK_REACH * 2**cells.octaves * bulk  # cells that no entry of the bulk is divided between
+    outside = middles > c.BULK_REACH * 2**cells.octaves * bulk  # cells that no entry of the bulk is divided between
     lengths = np.sqrt(outside @ (histograms**2).T)
     noise = np.maximum(noise, 1e-12)  # histograms without noise
     heights = np.maximum((shares * outside) @ histograms.T / np.maximum(lengths, 0.5) / noise[:, None], 0.0)
     decades = np.log10(magnitudes / np.where(bulk > 0, bulk, 1.0))
     odds = np.where(lengths > 0.5, 0.5 * heights**2 - np.log1p(decades**2), -np.inf)
     found = heights * noise[:, None] / np.maximum(lengths, 0.5)
-    odds = np.where((found >= LEAST_BEHIND) | (bulk == 0), odds, -np.inf)
+    odds = np.where((found >= c.LEAST_BEHIND) | (bulk == 0), odds, -np.inf)
     best = odds.argmax(axis=1)[:, None]
     share, odds = (np.take_along_axis(each, best, axis=1)[:, 0] for each in (found, odds))
     return magnitudes[best[:, 0]], share, odds

@@ -14,16 +14,7 @@ from dimfree.accounting.budget import LARGEST_EPSILON, Budget, Neighbours
 from dimfree.accounting.calibrate import Calibration, calibrate_gaussian
 from dimfree.accounting.events import Branch, Costs, OnlyGaussian
 from dimfree.kernel import Session
-from dimfree.programs.choose.constants import (
-    CUT_DOUBT,
-    FLOAT_RESOLUTION,
-    LEAST_STRENGTH,
-    STATED_MODEL_ERROR,
-    SURE_COUNT,
-    TOTAL_STRENGTH,
-    TOTAL_STRENGTHS,
-    VAGUE,
-)
+from dimfree.programs.choose import constants as c
 from dimfree.programs.choose.core import Size, early_rate, strength
 from dimfree.programs.columns.last import Answer, are_cut, clipping_radius, last_mean, look_at_lengths
 from dimfree.programs.columns.missing import count_missing
@@ -65,7 +56,7 @@ def untested_branch(run: Run, calibration: Calibration, size: Size, *, alone: bo
     if alone or run.by_columns == "relative":
         enough = enough_for(run, size, branch)
     else:  # where all columns are declared, down to noise of their range
-        least = float(np.clip(TOTAL_STRENGTH * d, *TOTAL_STRENGTHS)) if undeclared(run) else 1.0
+        least = float(np.clip(c.TOTAL_STRENGTH * d, *c.TOTAL_STRENGTHS)) if undeclared(run) else 1.0
         enough = strength(size.count, run.relation, branch.mu**2, d) >= least
     return branch if _certain(size) and enough else None
 
@@ -77,12 +68,12 @@ def undeclared(run: Run) -> int:
 
 def enough_for(run: Run, size: Size, branch: Branch) -> bool:
     """Whether there are enough records for a look at each column without declared ends. Public."""
-    return strength(size.count, run.relation, branch.mu**2, undeclared(run)) >= LEAST_STRENGTH
+    return strength(size.count, run.relation, branch.mu**2, undeclared(run)) >= c.LEAST_STRENGTH
 
 
 def _certain(size: Size) -> bool:
     """Whether the released number of records is surely not that of an empty table."""
-    return size.count >= SURE_COUNT * (size.stddev or 0.0)
+    return size.count >= c.SURE_COUNT * (size.stddev or 0.0)
 
 
 def refuse_columns(run: Run) -> Release | None:
@@ -97,7 +88,7 @@ def release_by_columns(run: Run, session: Session, branch: Branch, size: Size) -
     state = ColumnState.at_start(setting, branch.mu, run.limits, relative=relative)
     if reading := {"drop": count_valid, "column": count_missing}.get(run.on_missing):
         state = reading(state)
-    if reading and state.strength < LEAST_STRENGTH:
+    if reading and state.strength < c.LEAST_STRENGTH:
         reason = TOO_FEW_VALID if run.on_missing == "drop" else TOO_FEW_PRESENT
         return run.refused(reason, METHOD, session.costs(), count=size.count)
     state, tail = _learned_early(size, state), None
@@ -165,8 +156,8 @@ def records_needed(budget: Budget, relation: Neighbours, dimension: int, failure
     """
     calibration = calibrate_gaussian(budget, private_count=relation is Neighbours.ADD_REMOVE)
     stddev = calibration.count_stddev or 0.0
-    enough = LEAST_STRENGTH / strength(1.0, relation, calibration.menu[0].mu ** 2, dimension)
-    return math.ceil(max(enough, SURE_COUNT * stddev) - float(ndtri(failure)) * stddev)
+    enough = c.LEAST_STRENGTH / strength(1.0, relation, calibration.menu[0].mu ** 2, dimension)
+    return math.ceil(max(enough, c.SURE_COUNT * stddev) - float(ndtri(failure)) * stddev)
 
 
 def _unbounded(run: Run) -> str:
@@ -202,9 +193,9 @@ def _stated_within_limits(state: ColumnState, answer: Answer) -> restore.Answer:
     stddev, log_variance = most, np.full(len(mean), np.inf)
     if state.earlier is not None:
         stddev, log_variance = np.minimum(state.earlier.stddev, most), state.earlier.log_variance
-    error = np.sqrt(log_variance + STATED_MODEL_ERROR**2)
+    error = np.sqrt(log_variance + c.STATED_MODEL_ERROR**2)
     above = np.minimum(error, np.maximum(np.log(most / stddev), 0.0) / 2 + 1e-9)
-    shape = LearnedShape(stddev**2, np.where(error > VAGUE, np.inf, error), log_above=above)
+    shape = LearnedShape(stddev**2, np.where(error > c.VAGUE, np.inf, error), log_above=above)
     within = Population(correlation=1.0, unmeasured=False)
     present = state.present if state.setting.view.by_entry else None
     return restore.Answer(mean, answer.variance, shape, reach=answer.reach(), population=within, present=present)
@@ -219,12 +210,12 @@ def _stated(state: ColumnState, answer: Answer, tail: Tail | None) -> restore.An
         return _stated_within_limits(state, answer)
     assert state.scores is not None
     shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
-    constant = np.sqrt(shape.variances) < FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
+    constant = np.sqrt(shape.variances) < c.FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
     lengths = Lengths(tail, answer.ball, answer.bias)
     far = lengths.some_unmeasured  # some records lie so far out that it is not known how far
     assert state.far is not None  # every path votes
     odds = state.far.cut(answer.ball.cap * state.scale / state.far.unit)
-    cut = doubt = (odds >= CUT_DOUBT) | state.unseen
+    cut = doubt = (odds >= c.CUT_DOUBT) | state.unseen
     cut = cut if cut.any() else odds == odds.max()  # some column has them
     unknown = state.unseen | constant | (cut & are_cut(state, tail, answer.ball.radius)) | (doubt & (not tail.told))
     shape = replace(shape, log_stddev=np.where(unknown, np.inf, shape.log_stddev))

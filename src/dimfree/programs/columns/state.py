@@ -14,16 +14,7 @@ import numpy as np
 
 from dimfree._types import Booleans, Floats
 from dimfree.kernel import Released
-from dimfree.programs.choose.constants import (
-    EASY_STRENGTH,
-    ENTRY_LENGTHS,
-    ENTRY_SPREADS,
-    LEAST_STRENGTH,
-    ONE_VALUE_PART,
-    UNCERTAIN_LOG_VARIANCE,
-    USUAL_PLACE,
-    WIDE_BOUNDS,
-)
+from dimfree.programs.choose import constants as c
 from dimfree.programs.choose.core import strength
 from dimfree.programs.columns.far import Far
 from dimfree.programs.learn.shrinkage import EarlierSpreads, VarianceRelease
@@ -62,7 +53,7 @@ class ColumnState:
         """Nothing is known of any column but declared ends."""
         d, precision = setting.view.dimension, mu**2 * (1 - 1e-9)
         nothing, none = np.zeros(d), np.zeros(d, dtype=np.bool_)
-        vague = np.full(d, 2 * UNCERTAIN_LOG_VARIANCE)
+        vague = np.full(d, 2 * c.UNCERTAIN_LOG_VARIANCE)
         low, high = np.where(np.isfinite(limits[0]), limits, 0.0)
         known = (low + (high - low) / 2, nothing, (high - low) / 2, vague, none, none, none, np.ones(d), nothing)
         return cls(setting, limits, relative, precision, precision, *known)
@@ -83,7 +74,7 @@ class ColumnState:
         setting = self.setting
         if not setting.count_stddev:
             return self
-        off = float(np.sqrt(np.mean(places**2))) or USUAL_PLACE
+        off = float(np.sqrt(np.mean(places**2))) or c.USUAL_PLACE
         share = off / (math.sqrt(len(places)) + off) * self.left / self.precision
         state, found = self.release(share, setting.view.valid_count)
         weight = setting.count_stddev**2 / (setting.count_stddev**2 + found.stddev**2)
@@ -98,13 +89,13 @@ class ColumnState:
     @property
     def open(self) -> Booleans:
         """Which columns are looked at: with few records only those that have no declared ends."""
-        enough = self._strength(len(self.present)) >= LEAST_STRENGTH
+        enough = self._strength(len(self.present)) >= c.LEAST_STRENGTH
         return ~self.declared | enough
 
     @property
     def pays(self) -> bool:
         """Whether a ball of learned scales promises less noise than one that holds all declared ranges."""
-        return self.widest_record > WIDE_BOUNDS * self.length
+        return self.widest_record > c.WIDE_BOUNDS * self.length
 
     @property
     def widest_record(self) -> float:
@@ -135,7 +126,7 @@ class ColumnState:
     @property
     def ease(self) -> float:
         """The part of a usual share of P that shows as much where records are many."""
-        return min(1.0, EASY_STRENGTH / self.strength)
+        return min(1.0, c.EASY_STRENGTH / self.strength)
 
     @property
     def counts(self) -> Floats:
@@ -168,7 +159,7 @@ class ColumnState:
         if self.relative:
             return about
         rest = float(about[~hidden].sum())
-        most = ONE_VALUE_PART * rest / hidden.sum() if hidden.any() and rest > 0 else np.inf
+        most = c.ONE_VALUE_PART * rest / hidden.sum() if hidden.any() and rest > 0 else np.inf
         return np.asarray(about / np.sqrt(np.where(hidden, np.minimum(about, most), about)))
 
     @property
@@ -189,7 +180,7 @@ class ColumnState:
     @property
     def cap(self) -> float:
         """How far one entry counts, in columns divided by `scale`. Released values alone decide it."""
-        return max(ENTRY_LENGTHS * self.length, ENTRY_SPREADS * self.longest)
+        return max(c.ENTRY_LENGTHS * self.length, c.ENTRY_SPREADS * self.longest)
 
     @property
     def rank(self) -> float:
