@@ -34,6 +34,7 @@ HALVES = ("settle", "check", "all")
 CLASSES = (200, 500, 1000, 3000, 10_000, math.inf)
 RADII = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 1.0)  # quantiles of the lengths that the oracle tries
 POPULATION, SAMPLES = 8000, (400, 1000, 3000)  # rows of a table that stands for a population, and of samples from it
+DECLARED = 1.5  # the ends that are declared, over the true range
 WRONG = 0.5  # standard deviations: a column that is farther off is wrong
 
 
@@ -66,9 +67,10 @@ def measure(seed: int, cell: Census) -> dict[str, Any]:
     frame = read_frame(cell.path)
     found: dict[str, Any] = {"name": cell.name, "half": cell.half, "rows": len(frame), "columns": frame.shape[1]}
     if not frame.shape[1]:
-        return found | {"releases": [], "samples": []}
+        return found | {"releases": [], "declared": [], "samples": []}
     truth = _Truth.of(frame, cell.epsilon)
     draws = [_release(frame, truth, cell.epsilon, seed + k) for k in range(cell.draws)]
+    declared = [_declared(frame, truth, cell.epsilon, seed + k) for k in range(cell.draws)]
     samples = []
     if len(frame) >= POPULATION:
         coins = np.random.default_rng([seed, len(frame)])
@@ -77,7 +79,7 @@ def measure(seed: int, cell: Census) -> dict[str, Any]:
                 sample = frame.iloc[coins.integers(len(frame), size=size)].reset_index(drop=True)
                 samples.append(_sample(sample, truth, cell.epsilon, seed + k))
     figures = {"oracle": truth.oracle, "bounds": truth.bounds, "sampling": 1 / math.sqrt(len(frame))}
-    return found | figures | {"releases": draws, "samples": samples}
+    return found | figures | {"releases": draws, "declared": declared, "samples": samples}
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,19 @@ def _oracle_error(Z: Floats, mu: float) -> float:
     )
 
 
-def _run(frame: pd.DataFrame, epsilon: float, seed: int) -> Release:
+def _declared(frame: pd.DataFrame, truth: _Truth, epsilon: float, seed: int) -> float | None:
+    """Error where all ends are declared, over that of a bounded Gaussian told the same; None: refused."""
+    low, high = (extreme(frame.to_numpy(), axis=0) for extreme in (np.nanmin, np.nanmax))
+    room = (DECLARED - 1) / 2 * (high - low)
+    named = frame.set_axis([f"c{place}" for place in range(frame.shape[1])], axis=1)
+    ends = {name: (float(a), float(b)) for name, a, b in zip(named.columns, low - room, high + room, strict=True)}
+    release = _run(named, epsilon, seed, bounds=ends)
+    if release.refused:
+        return None
+    return float(np.sqrt((((release.mean - truth.mean) / truth.stddev) ** 2).mean()) / (DECLARED / 2 * truth.bounds))
+
+
+def _run(frame: pd.DataFrame, epsilon: float, seed: int, **known: Any) -> Release:
     missing = "column" if frame.isna().to_numpy().any() else "raise"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
