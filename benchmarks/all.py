@@ -30,7 +30,8 @@ class Bench:
 
     @property
     def module(self) -> str:
-        return "benchmarks.figures" if self.page == "figures" else f"benchmarks.accuracy.{self.page}"
+        name = "gaussian" if "--page" in self.draws else self.page
+        return "benchmarks.figures" if name == "figures" else f"benchmarks.accuracy.{name}"
 
 
 # The most informative first: what README quotes, then what has bars, then what shows a claim of the paper.
@@ -39,9 +40,12 @@ BENCHES: dict[str, Bench] = {
     for bench in (
         Bench("ordinary", 8.0, ("--draws", "20")),
         Bench("field", 4.0, ("--trials", "12")),
+        Bench("few", 3.0, ("--page", "few")),
         Bench("coverage", 1.5, ("--draws", "60")),
+        Bench("planned", 1.5, ("--draws", "20")),
+        *(Bench(page, 3.0, ("--page", page, "--draws", "8")) for page in ("unknown", "known")),
         Bench("figures", 2.0, ("--only", "d,b")),
-        Bench("census", 2.0, needs_data=True),
+        *(Bench(page, 2.0, needs_data=True) for page in ("census", "real")),
     )
 }
 

@@ -68,10 +68,11 @@ class Course:
     draws: int = FULL
     quick: int = 2  # draws of a quick run
     more_options: Callable[[argparse.ArgumentParser], None] = lambda _: None
+    module: str = ""  # if it is not named as its page
 
     def main(self, arguments: Sequence[str] | None = None) -> None:
         """Run the command: measure, print the page, and write it if the plan is whole or a folder is given."""
-        module = f"benchmarks.accuracy.{self.page}"
+        module = f"benchmarks.accuracy.{self.module or self.page}"
         parser = argparse.ArgumentParser(prog=f"python -m {module}", description=self.about)
         self.more_options(parser)
         add_options(parser, self.page)

@@ -7,17 +7,22 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks import compare
-from benchmarks.accuracy import census, clipping, coverage, field, ordinary
+from benchmarks.accuracy import census, clipping, coverage, field, gaussian, ordinary, planned, real
 from benchmarks.accuracy.resolving import MET, MISSED, OPEN
 from benchmarks.all import BENCHES
 from benchmarks.record import read_numbers
 
 from dimfree import SeededNoise, release_mean
 
+COURSES = {page: gaussian.course(page) for page in gaussian.PAGES}
 SMALL = {  # page: the options of its smallest run
     "field": ["--quick", "--trials", "1", "--cells", "S1, d = 100, n = 1000"],
     "ordinary": ["--draws", "2", "--cells", "wine, ε|exponential, n = 600, d = 5, ε = 4"],
     "coverage": ["--quick", "--draws", "1"],
+    "known": ["--page", "known", "--draws", "1", "--cells", "S4, n = 500, d = 50,"],
+    "unknown": ["--page", "unknown", "--quick", "--draws", "1", "--cells", "S4, n = 500, d = 50,"],
+    "few": ["--page", "few", "--quick", "--draws", "1", "--cells", "S4, n = 300"],
+    "planned": ["--draws", "1", "--cells", "relative: gaussian S2, n = 2000"],
 }
 
 
@@ -26,7 +31,8 @@ def results(tmp_path_factory):
     """Run every command once; the numbers and the page of each."""
     folder = tmp_path_factory.mktemp("results")
     for page, options in SMALL.items():
-        importlib.import_module(f"benchmarks.accuracy.{page}").COURSE.main([*options, "--out", str(folder)])
+        course = COURSES.get(page) or importlib.import_module(f"benchmarks.accuracy.{page}").COURSE
+        course.main([*options, "--out", str(folder)])
     return {page: (read_numbers(folder / f"{page}.json.gz"), (folder / f"{page}.md").read_text()) for page in SMALL}
 
 
@@ -100,6 +106,46 @@ def test_coverage(covered, state, results):
     found = states(coverage.verdicts([cell]))
     assert found["confidence_ball(): covers ≥ 0.93 in every cell"] == state
     assert found["interval(): covers ≥ 0.93 in every cell"] == OPEN
+
+
+@pytest.mark.parametrize(("error", "state"), [(0.5, MET), (1e3, MISSED), (None, MISSED)])
+def test_bars_of_gaussian_records_go_by_the_oracle(error, state, results):
+    cell = copy.deepcopy(results["few"][0]["cells"][0])
+    release = error and {"error": error * cell["floor"], "added": 1.0, "stated": error}
+    cell["estimators"]["auto"] = [release] * 8
+    found = states(gaussian.verdicts("few", [cell]))
+    assert found["auto: error/floor ≤ 2.2 in cells `S[145], n = 300, d = 30,`"] == state
+
+
+@pytest.mark.parametrize("data", [*gaussian.UNIT, *gaussian.PLACES])
+def test_records_have_the_stated_mean_and_deviations(data):
+    cell = gaussian.Cell("S4", 4000, 5, 1, ("auto",), data=data)
+    X, mean, honest = gaussian._records(cell, np.ones(5), np.random.default_rng(0))
+    assert X[:honest].mean(axis=0) == pytest.approx(mean, abs=0.1)
+    assert X[:honest].std(axis=0) == pytest.approx(np.ones(5), rel=0.15)
+    assert (len(X) - honest == 80) == (data in gaussian.PLACES)
+
+
+@pytest.mark.parametrize(("ratio", "state"), [(1.0, MET), (1.3, MISSED), (0.8, MISSED)])
+def test_plans_are_judged_on_both_sides(ratio, state, results):
+    cell = copy.deepcopy(results["planned"][0]["cells"][0])
+    release = {part: ratio * cell["planned"][part] for part in ("error", "added")}
+    cell["estimators"] = {"relative": [release] * 20}
+    found = states(planned.verdicts([cell]))
+    assert (found["relative: error / planned ≤ 1.15"], found["relative: error / planned ≥ 0.87"]) in (
+        (state, MET), (MET, state),
+    )  # fmt: skip
+
+
+def test_real_tables_are_judged_by_error_and_bias(tmp_path):
+    np.savez(tmp_path / "grants.npz", X=np.random.default_rng(0).normal(size=(700, 8)))
+    real.COURSE.main(["--data", str(tmp_path), "--draws", "1", "--cells", "ε = 2", "--out", str(tmp_path)])
+    (cell,) = read_numbers(tmp_path / "real.json.gz")["cells"]
+    cell |= {"errors": [0.4] * 8, "noises": [1.0] * 8, "bias": 0.1, "oracle": 1.0}
+    target = "grants, ε = 2: error ≤ 0.48 × the spherical oracle's, bias below noise"
+    assert states(real.verdicts([cell]))[target] == MET
+    for change in ({"errors": [2.0] * 8}, {"bias": 2.0}, {"bias": None}, {"errors": [0.4] * 7 + [None]}):
+        assert states(real.verdicts([cell | change]))[target] == MISSED
 
 
 def test_a_whole_run_knows_every_benchmark():
