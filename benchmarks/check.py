@@ -30,7 +30,7 @@ def field_numbers() -> Iterator[Number]:
     """Measure every spectrum at one size: the median error of the first draws."""
     page = read_numbers(FOLDER / "field.json.gz")
     for stored in page["cells"]:
-        if (stored["dimension"], stored["count"]) == SIZE and stored["neighbours"] == "add-remove":
+        if (stored["dimension"], stored["count"]) == SIZE and stored["neighbors"] == "add-remove":
             point = Point(Synthetic(stored["spectrum"], SIZE[0]), SIZE[1], EPSILON, DELTA)
             (now,) = scored(point, contestants_named(["dimfree"]), TRIALS, page["run"]["seed"])
             then = next(score["errors"][:TRIALS] for score in stored["scores"] if score["name"] == "dimfree")

@@ -28,7 +28,7 @@ _HEADER = ("estimator", "was told", "× oracle", "error", "seconds")
 def lines(point: Point, scores: Sequence[Score], trials: int) -> list[str]:
     """The table for people, the nearest first."""
     oracle = next(score for score in scores if score.name == FLOOR).typical
-    heading = f"{point.world.name}, n = {point.count}; ε = {point.epsilon:g}, δ = {point.delta:g}, {point.neighbours}."
+    heading = f"{point.world.name}, n = {point.count}; ε = {point.epsilon:g}, δ = {point.delta:g}, {point.neighbors}."
     rows = [_row(score, oracle) for score in sorted(scores, key=lambda score: score.typical)]
     facts = [f"{name}: {meaning}." for name, meaning in FACTS.items()]
     return [heading, f"Median Euclidean errors of {trials} draws, with seeded noise: not private.", "",
@@ -44,7 +44,7 @@ def _row(score: Score, oracle: float) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     try:
-        point = Point(*_world(options), options.epsilon, options.delta, options.neighbours)
+        point = Point(*_world(options), options.epsilon, options.delta, options.neighbors)
         scores = scored(point, contestants_named((*options.estimators, FLOOR)), options.trials, options.seed)
     except (DimfreeError, ValueError) as error:
         sys.exit(str(error))
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__.splitlines()[0])
     parser.add_argument("--epsilon", type=float, required=True)
     parser.add_argument("--delta", type=float, required=True)
-    parser.add_argument("--neighbours", choices=(ADD, REPLACE), default=ADD)
+    parser.add_argument("--neighbors", choices=(ADD, REPLACE), default=ADD)
     parser.add_argument("--spectrum", default="S1", help="of the standard deviations: S1 to S5, power:A, exponential:A")
     parser.add_argument("-d", type=int, default=1000, help="columns (1000)")
     parser.add_argument("-n", type=int, help="records (1000, or half of the rows of FILE where that is fewer)")

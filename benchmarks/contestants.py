@@ -17,9 +17,10 @@ from benchmarks.peers.karwa_vadhan import karwa_vadhan
 from benchmarks.peers.not_private import empirical_mean, oracle_floor
 from benchmarks.peers.plan import plan
 from benchmarks.worlds import Priors, World
-from dimfree import Release, SeededNoise, release_mean
+from dimfree import Release, release_mean
 from dimfree._types import Floats
 from dimfree.paper import algorithm2
+from dimfree.testing import SeededNoise
 
 FACTS: dict[str, str] = {  # what an estimator may be told, for people
     "σ": "the standard deviation of every coordinate",
@@ -38,7 +39,7 @@ Estimate = Callable[..., Floats | None]
 
 @dataclass(frozen=True)
 class Contestant:
-    """An estimator `f(X, epsilon, delta, coins, neighbours=..., **what it is told)`; None is a refusal.
+    """An estimator `f(X, epsilon, delta, coins, neighbors=..., **what it is told)`; None is a refusal.
 
     `coins`: a NumPy generator, or for one that comes from dimfree a `SeededNoise`.
     """
@@ -57,10 +58,10 @@ class Contestant:
         return ", ".join(self.facts) or "nothing"
 
     def answer(
-        self, X: Floats, known: Priors, epsilon: float, delta: float, neighbours: str, seed: int
+        self, X: Floats, known: Priors, epsilon: float, delta: float, neighbors: str, seed: int
     ) -> Floats | None:
         coins = SeededNoise(seed) if self.packaged else np.random.default_rng(seed)
-        return self.estimate(X, epsilon, delta, coins, neighbours=neighbours, **self.told_in(known))
+        return self.estimate(X, epsilon, delta, coins, neighbors=neighbors, **self.told_in(known))
 
     def knows(self, other: "Contestant", world: World) -> str:
         """This one's prior knowledge beside another's: "less", "equal", "more", or "other" where neither has all."""

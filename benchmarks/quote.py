@@ -1,4 +1,4 @@
-"""The two tables that README and docs/peers.md quote, written anew from the numbers behind their pages.
+"""The two tables that README and docs/reference/peers.md quote, written anew from the numbers behind their pages.
 
     python -m benchmarks.quote
 
@@ -14,7 +14,7 @@ from benchmarks.pages import FOLDER, ROOT
 from benchmarks.record import read_numbers
 from benchmarks.trials import Score, score_of
 
-PAGES = ("README.md", "docs/peers.md")
+PAGES = ("README.md", "docs/reference/peers.md")
 OWN = ("empirical mean", "oracle floor", "dimfree", "dimfree known")
 _FIELD = re.compile(r"^\| (S\d) \| (\d+) \| (\d+) \| .+ \|$", re.MULTILINE)
 _ORDINARY = re.compile(r"^\| ([a-z][\w, ]*) \| (\d+ × \d+) \| ([\d.]+) \| \*\*.+ \|$", re.MULTILINE)
@@ -53,9 +53,9 @@ def rewritten(text: str, *, with_plan: bool) -> str:
     return _ORDINARY.sub(lambda row: ordinary_row(tables[row[1], row[3]]), text)
 
 
-def _cells(page: str, neighbours: str | None = None) -> list[dict[str, Any]]:
+def _cells(page: str, neighbors: str | None = None) -> list[dict[str, Any]]:
     cells = read_numbers(FOLDER / f"{page}.json.gz")["cells"]
-    return [cell for cell in cells if neighbours is None or cell["neighbours"] == neighbours]
+    return [cell for cell in cells if neighbors is None or cell["neighbors"] == neighbors]
 
 
 def main() -> None:

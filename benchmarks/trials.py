@@ -1,4 +1,4 @@
-"""The field on the same records: every contestant gets the same draws, budget and neighbouring relation."""
+"""The field on the same records: every contestant gets the same draws, budget and neighboring relation."""
 
 import math
 import time
@@ -16,13 +16,13 @@ from dimfree.simulation import public_simulation
 
 @dataclass(frozen=True)
 class Point:
-    """A world, how many records of it, and the promise that everybody makes."""
+    """A world, its number of records, and the guarantee of all contestants."""
 
     world: World
     count: int
     epsilon: float
     delta: float
-    neighbours: str = "add-remove"
+    neighbors: str = "add-remove"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +93,11 @@ class _Tally:
 
     def add(self, point: Point, X: Floats, known: Priors, seed: int) -> None:
         """Run one trial. No error is added where the contestant refused or cannot take part."""
-        if point.neighbours not in self.contestant.proved:
-            self.remark = f"no proof for {point.neighbours}"
+        if point.neighbors not in self.contestant.proved:
+            self.remark = f"no proof for {point.neighbors}"
             return
         started = time.perf_counter()
-        found = self.contestant.answer(X, known, point.epsilon, point.delta, point.neighbours, seed)
+        found = self.contestant.answer(X, known, point.epsilon, point.delta, point.neighbors, seed)
         self.seconds += time.perf_counter() - started
         self.errors += [] if found is None else [float(np.linalg.norm(found - known.mean))]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.peers.friends import pair_distance
 from dimfree._types import Floats
-from dimfree.planning.question import SMALLEST, draw, public_rows, spectrum
+from dimfree.planning.question import SMALLEST, draw, read_public_rows, spectrum
 from dimfree.simulation import public_simulation
 
 GENEROUS = 10.0  # the radius that an estimator is told, over the distance of the mean from the origin
@@ -68,7 +68,7 @@ class PublicTable:
 
     @classmethod
     def of(cls, source: object, label: str = "public table") -> "PublicTable":
-        return cls(public_rows(source), label)
+        return cls(read_public_rows(source), label)
 
     @property
     def name(self) -> str:
@@ -87,7 +87,7 @@ class PublicTable:
         if not 0 < tiny < math.inf:
             raise ValueError("The public table does not vary.")
         stddevs = np.maximum(stddevs, tiny)
-        reach = max(float(np.linalg.norm(mean)), float(np.linalg.norm(stddevs)))
+        clipping = max(float(np.linalg.norm(mean)), float(np.linalg.norm(stddevs)))
         first, second = public_simulation().integers(0, len(self.rows), (2, _PAIRS))
         apart = np.linalg.norm(self.rows[first] - self.rows[second], axis=1)
-        return Priors(stddevs, GENEROUS * reach, max(float(np.quantile(apart, NEARLY_ALL)), tiny), mean)
+        return Priors(stddevs, GENEROUS * clipping, max(float(np.quantile(apart, NEARLY_ALL)), tiny), mean)

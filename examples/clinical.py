@@ -1,8 +1,8 @@
-"""A clinical table: ten measurements of 442 diabetes patients in their own units, every column about as exact as any.
+"""A clinical table: ten measurements of 442 diabetes patients in their own units.
 
-The table has named columns, so by default every column counts by its own spread (objective="relative"): nothing has to
-be known of units, bounds or places. The patients' table comes with scikit-learn and is public, so that the error may be
-printed. On a private table never print, plot or compare the non-private mean: the comparison would give it away.
+The table has named columns, so the default keeps the error of every column small relative to its SD
+(objective="relative"). No units, bounds or locations are needed. The table comes with scikit-learn and is public, so
+the error may be printed. Never print, plot or compare the non-private mean of a private table: that would release it.
 """
 
 import numpy as np
@@ -19,28 +19,28 @@ def main() -> None:
 
     release = dimfree.release_mean(patients, epsilon=EPSILON, delta=DELTA)
     print(release.guarantee.statement())
-    if release.refused or release.shape is None or release.reach is None:
-        print(release.refusal or "the number of records was too small for every column to be read by itself")
+    if release.refused or release.estimated_variances is None or release.clipping is None:
+        print(release.refusal or "too few records for the per-column estimator")
         return
     print(f"objective: {release.parameters['objective']}")
     unresolved = [name for name, known in zip(patients.columns, release.resolved, strict=True) if not known]
-    print(f"columns whose spread was not learned: {', '.join(unresolved) or 'none'}")
+    print(f"columns whose SD could not be estimated: {', '.join(unresolved) or 'none'}")
 
     low, high = release.confidence_interval(0.95)  # of the population mean: sampling error, noise and clipping bias
-    least, most = release.reach.centre - release.reach.columns, release.reach.centre + release.reach.columns
+    center, radii = release.clipping.center, release.clipping.column_radii
     truth = patients.mean().to_numpy()  # not private: allowed here because the table is public
-    print(f"{'':5}{'private':>9}{'95% interval':>20}{'noise / spread':>16}{'counts in full':>20}{'not private':>13}")
-    rows = zip(release.mean, low, high, release.noise_over_spread(), least, most, truth, strict=True)
-    for name, (private, a, b, over, start, end, exact) in zip(patients.columns, rows, strict=True):
-        interval, counts = f"{a:.2f} … {b:.2f}", f"{start:.0f} … {end:.0f}"
-        beside = f"≤ {over:.2f}" if np.isfinite(over) else "not known"
-        print(f"{name:5}{private:9.2f}{interval:>20}{beside:>16}{counts:>20}{exact:13.2f}")
+    print(f"{'':5}{'private':>9}{'95% interval':>20}{'noise / SD':>16}{'not clipped':>20}{'not private':>13}")
+    rows = zip(release.mean, low, high, release.noise_to_sd(), center - radii, center + radii, truth, strict=True)
+    for name, (private, a, b, ratio, start, end, exact) in zip(patients.columns, rows, strict=True):
+        interval, unclipped = f"{a:.2f} … {b:.2f}", f"{start:.0f} … {end:.0f}"
+        noise = f"≤ {ratio:.2f}" if np.isfinite(ratio) else "not known"
+        print(f"{name:5}{private:9.2f}{interval:>20}{noise:>16}{unclipped:>20}{exact:13.2f}")
 
-    spread = np.sqrt(release.shape.variances)  # learned within the same budget
-    error = float(np.linalg.norm((release.mean - truth) / spread))
-    noise = float(np.linalg.norm(release.noise_stddev / spread)) / np.sqrt(len(spread))
-    predicted = noise * np.sqrt(chi2.ppf(0.95, len(spread)))
-    print(f"error {error:.3f}, predicted {predicted:.3f} (95 %), in units of each column's spread")
+    sd = np.sqrt(release.estimated_variances.variances)  # estimated within the same budget
+    error = float(np.linalg.norm((release.mean - truth) / sd))
+    rms_noise = float(np.linalg.norm(release.noise_stddev / sd)) / np.sqrt(len(sd))
+    predicted = rms_noise * np.sqrt(chi2.ppf(0.95, len(sd)))
+    print(f"error {error:.3f}, predicted {predicted:.3f} (95%), in SDs of each column")
 
 
 if __name__ == "__main__":

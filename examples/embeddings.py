@@ -1,8 +1,7 @@
 """Embeddings of messages: a private mean for each topic, then used to sort new messages.
 
-Each message becomes a hashed bag of words, and a public random projection makes 128 numbers of it. Both treat every
-message by itself and learn nothing from the others, so they come free of charge. The messages are simulated, and so
-public: that is why errors may be printed.
+Each message becomes a hashed bag of words, and a public random projection maps it to 128 numbers. Both map every
+message separately, so they cost no budget. The messages are simulated, and so public: the errors may be printed.
 """
 
 import numpy as np
@@ -19,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def write_messages(count: int, seed: int) -> tuple[list[str], NDArray[np.str_]]:
-    """Texts of about 40 words: common ones by Zipf's law, and some that their topic prefers."""
+    """Return texts of about 40 words, by Zipf's law with a preference per topic, and their topics."""
     rng = np.random.default_rng(seed)
     common = 1 / np.arange(1, WORDS + 1)
     topics = rng.integers(len(TOPICS), size=count)
@@ -32,15 +31,15 @@ def write_messages(count: int, seed: int) -> tuple[list[str], NDArray[np.str_]]:
 
 
 def embed(texts: list[str]) -> Floats:
-    """128 numbers for each text, by public rules alone."""
+    """Map each text to 128 numbers by public rules."""
     words = HashingVectorizer(n_features=2**12, alternate_sign=False, norm="l2").transform(texts)
-    projection = GaussianRandomProjection(n_components=128, random_state=0).fit(np.zeros((1, 2**12)))  # sees no text
+    projection = GaussianRandomProjection(n_components=128, random_state=0).fit(np.zeros((1, 2**12)))  # of no text
     return np.asarray(projection.transform(words))
 
 
-def sorted_right(centres: Floats, texts: list[str], topics: NDArray[np.str_]) -> float:
-    """How often the nearest centre is that of the message's topic."""
-    distances = np.linalg.norm(embed(texts)[:, None] - centres, axis=2)
+def share_right(centers: Floats, texts: list[str], topics: NDArray[np.str_]) -> float:
+    """Return the share of messages whose nearest center is that of their topic."""
+    distances = np.linalg.norm(embed(texts)[:, None] - centers, axis=2)
     return float(np.mean(np.array(TOPICS)[distances.argmin(axis=1)] == topics))
 
 
@@ -48,12 +47,12 @@ def main() -> None:
     texts, topics = write_messages(3000, seed=1)
     vectors = embed(texts)
 
-    # Public knowledge: how much the numbers vary among 500 messages that anybody may read.
-    spread = embed(write_messages(500, seed=3)[0]).var(axis=0)
+    # Public knowledge: the variances of the numbers among 500 public messages.
+    variances = embed(write_messages(500, seed=3)[0]).var(axis=0)
 
-    # One promise for all topics together: a message has one topic.
-    means = dimfree.release_means(
-        vectors, groups=topics, keys=list(TOPICS), covariance=spread, epsilon=EPSILON, delta=DELTA
+    # One guarantee for all topics together: a message has one topic.
+    means = dimfree.release_group_means(
+        vectors, by=topics, groups=list(TOPICS), covariance=variances, epsilon=EPSILON, delta=DELTA
     )
     print(means.guarantee.statement())
     if any(means[topic].refused for topic in TOPICS):
@@ -63,12 +62,12 @@ def main() -> None:
     truth = np.array([vectors[topics == topic].mean(axis=0) for topic in TOPICS])  # allowed: they are simulated
 
     unseen = write_messages(1000, seed=2)
-    print(f"new messages sorted right: {sorted_right(private, *unseen):.1%} by private centres,")
-    print(f"{sorted_right(truth, *unseen):.1%} by non-private ones")
+    print(f"new messages sorted right: {share_right(private, *unseen):.1%} by private centers,")
+    print(f"{share_right(truth, *unseen):.1%} by non-private ones")
     errors = np.linalg.norm(private - truth, axis=1)
     predicted = [means[topic].error_radius(0.95, target="sample") for topic in TOPICS]
     worst = int(np.argmax(errors / predicted))
-    print(f"error {errors[worst]:.3f}, predicted {predicted[worst]:.3f} (95 %), of the centre that fares worst")
+    print(f"error {errors[worst]:.3f}, predicted {predicted[worst]:.3f} (95%), of the worst center")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""A mean image: noise that is shaped along cosine waves, where pictures hardly differ in most directions.
+"""A mean image: anisotropic noise along cosine waves, because pictures hardly differ in most directions.
 
-Neighbouring pixels are alike, so a picture varies little in its fine waves. A basis of waves is a public rotation of
-each record by itself: it changes no distance, and `release_mean` undoes it in what it releases. Left to itself it asks
-the records, within the budget, and finds the waves along the rows of pixels; that a row is a picture, with waves across
-and down, is public knowledge that it has to be told. The pictures are scikit-learn's 1797 handwritten digits, enlarged
-from 8 × 8 to 24 × 24 pixels; they are public, so that the error may be printed.
+Neighboring pixels are similar, so a picture varies little in its fine waves. A basis of waves is a public rotation of
+each record: it changes no distance, and `release_mean` rotates the released mean back. By default it chooses
+a basis within the budget, and finds waves along the rows of pixels. That a record is a picture, with waves across and
+down, is public knowledge, passed as `basis`. The pictures are scikit-learn's 1797 handwritten digits, enlarged
+from 8 × 8 to 24 × 24 pixels; they are public, so the error may be printed.
 """
 
 import numpy as np
@@ -23,12 +23,13 @@ Floats = NDArray[np.float64]
 
 
 def waves() -> Floats:
-    """The orthonormal cosine basis of pictures, one wave in each row: products of a wave down and a wave across."""
+    """Return the orthonormal cosine basis of pictures, one wave per row: products of a wave down and a wave across."""
     along_a_side = dct(np.eye(SIDE), axis=0, norm="ortho")
     return np.kron(along_a_side, along_a_side)
 
 
 def draw(image: Floats) -> None:
+    """Print an image as text."""
     shade = np.clip(image / 16 * len(SHADES), 0, len(SHADES) - 1).astype(int)
     for row in shade[::2]:  # letters are twice as high as wide
         print("".join(SHADES[pixel] for pixel in row))
@@ -44,15 +45,15 @@ def main() -> None:
         return
     draw(release.mean.reshape(SIDE, SIDE))
 
-    # The pictures are public: the truth may be looked at, and further releases cost nobody anything.
+    # The pictures are public: the truth may be printed, and further releases harm nobody.
     truth = images.mean(axis=0)
-    for basis, told in (("auto", "left to itself"), (None, "without the basis")):
+    for basis, label in (("auto", "by default"), (None, "without the basis")):
         other = dimfree.release_mean(images, epsilon=EPSILON, delta=DELTA, basis=basis)
         if not other.refused:
-            print(f"{told}: error {np.linalg.norm(other.mean - truth):.2f}, basis: {other.parameters['basis']}")
+            print(f"{label}: error {np.linalg.norm(other.mean - truth):.2f}, basis: {other.parameters['basis']}")
     error = float(np.linalg.norm(release.mean - truth))
     predicted = release.error_radius(0.95, target="sample")
-    print(f"error {error:.2f}, predicted {predicted:.2f} (95 %), Euclidean over {SIDE * SIDE} pixels")
+    print(f"error {error:.2f}, predicted {predicted:.2f} (95%), Euclidean over {SIDE * SIDE} pixels")
 
 
 if __name__ == "__main__":

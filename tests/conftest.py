@@ -10,7 +10,7 @@ from stats import DECLARED, MARK, declared_rates
 
 import dimfree.noise
 import dimfree.request  # others are patched where they are loaded
-from dimfree.noise import SeededNoise, SystemNoise, opened
+from dimfree.noise import SeededNoise, SystemNoise, open_noise
 
 OPENERS = {"dimfree.request"}
 
@@ -59,10 +59,10 @@ def no_test_hangs_on_luck(request, monkeypatch):
 
     def repeatable(given):
         own = given is not None or dimfree.noise.SystemNoise is not SystemNoise  # the test's own, or put in its place
-        return opened(given if own else noise)
+        return open_noise(given if own else noise)
 
     for user in OPENERS & set(sys.modules):
-        monkeypatch.setattr(f"{user}.opened", repeatable)
+        monkeypatch.setattr(f"{user}.open_noise", repeatable)
 
 
 @pytest.fixture(autouse=True)

@@ -1,14 +1,14 @@
-"""Releases to write pages about, and a reader of pages; names of columns that would do harm if they could."""
+"""Releases for reports, a reader of pages, and hostile column names."""
 
 from html.parser import HTMLParser
 
 import numpy as np
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.events import Bounded, Costs
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.results.error_model import ErrorModel, LearnedShape, Reach
-from dimfree.results.grouped import Means
+from dimfree.results.error_model import Clipping, ErrorModel, EstimatedVariances
+from dimfree.results.grouped import GroupMeans
 from dimfree.results.release import Release
 
 HOSTILE = (
@@ -32,10 +32,10 @@ HOSTILE = (
 
 
 def common(dimension, columns=None, *, epsilon=1.0, relation="add-remove", private=True, method="stable", **parameters):
-    relation = Neighbours.parse(relation)
+    relation = Neighbors.parse(relation)
     return {
         "guarantee": Guarantee(epsilon, 1e-6, relation, private),
-        "ledger": Costs(Budget(epsilon, 1e-6), relation, (), (Bounded(0.1, 1e-9),)),
+        "charges": Costs(Budget(epsilon, 1e-6), relation, (), (Bounded(0.1, 1e-9),)),
         "method": method,
         "dimension": dimension,
         "columns": columns,
@@ -43,10 +43,10 @@ def common(dimension, columns=None, *, epsilon=1.0, relation="add-remove", priva
     }
 
 
-def released(mean, noise=0.25, columns=None, *, spread=None, records=None, **rest):
-    """A release made up of public numbers: no table was near."""
+def released(mean, noise=0.25, columns=None, *, sd=None, records=None, **rest):
+    """Return a release of made-up public numbers."""
     mean = np.asarray(mean, dtype=float)
-    model = ErrorModel(record_stddev=None if spread is None else np.full(len(mean), spread), records=records)
+    model = ErrorModel(record_stddev=None if sd is None else np.full(len(mean), sd), records=records)
     return Release.released(
         mean=mean,
         noise_stddev=np.full(len(mean), noise),
@@ -55,26 +55,25 @@ def released(mean, noise=0.25, columns=None, *, spread=None, records=None, **res
     )
 
 
-def by_columns(spread, over=0.05, columns=None, unresolved=(), mean=None, one_value=(), **rest):
-    """A release that read every column by itself: spreads, noise over spread, places of unresolved columns, and of
-    those without an interval."""
-    spread = np.asarray(spread, dtype=float)
-    log_stddev = np.full(len(spread), 0.1)
-    log_stddev[[*unresolved, *one_value]] = np.inf
-    flags = np.isin(np.arange(len(spread)), one_value) if one_value else None
-    mean = 3 * spread if mean is None else np.asarray(mean, dtype=float)
+def by_columns(sd, over=0.05, columns=None, unresolved=(), mean=None, without_interval=(), **rest):
+    """Return a release of the per-column estimator; `over` is noise / SD."""
+    sd = np.asarray(sd, dtype=float)
+    log_stddev = np.full(len(sd), 0.1)
+    log_stddev[[*unresolved, *without_interval]] = np.inf
+    flags = np.isin(np.arange(len(sd)), without_interval) if without_interval else None
+    mean = 3 * sd if mean is None else np.asarray(mean, dtype=float)
     return Release.released(
         mean=mean,
-        noise_stddev=over * spread,
-        error_model=ErrorModel(record_stddev=spread, records=500.0, one_value=flags),
-        shape=LearnedShape(spread**2, log_stddev, log_above=np.full(len(spread), 0.1)),
-        reach=Reach(6.0, mean, spread),
-        **common(len(spread), columns, method="columns", **{"objective": "relative", **rest}),
+        noise_stddev=over * sd,
+        error_model=ErrorModel(record_stddev=sd, records=500.0, without_interval=flags),
+        estimated_variances=EstimatedVariances(sd**2, log_stddev, log_above=np.full(len(sd), 0.1)),
+        clipping=Clipping(6.0, mean, sd),
+        **common(len(sd), columns, method="columns", **{"objective": "relative", **rest}),
     )
 
 
 def refused(reason, **rest):
-    return Release.refused_because(reason, **common(3, **rest))
+    return Release.from_refusal(reason, **common(3, **rest))
 
 
 def hostile():
@@ -82,14 +81,14 @@ def hostile():
 
 
 def of_groups(names=("north", "<b>south</b>"), reason="Too few records."):
-    """The last group is refused."""
+    """Return group means; the last group is refused."""
     done = {name: released([1.0, 0.0], columns=("a", "b")) for name in names[:-1]}
-    last = Release.refused_because(reason, **common(2, ("a", "b")))
-    return Means(last.guarantee, {**done, names[-1]: last})
+    last = Release.from_refusal(reason, **common(2, ("a", "b")))
+    return GroupMeans(last.guarantee, {**done, names[-1]: last})
 
 
 class Page(HTMLParser):
-    """What is on a page: tags with attributes, headings, the text of a reader's eye, style sheets apart."""
+    """The tags, headings and visible text of a page."""
 
     def __init__(self, text):
         super().__init__()

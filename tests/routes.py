@@ -28,5 +28,7 @@ def through_the_core() -> Iterator[None]:
 @contextmanager
 def early_samples(records: int) -> Iterator[None]:
     """Everything before the last look sees about so many records, or as many as core_sample, where there are more."""
-    with patch.multiple("dimfree.programs.choose.constants", EARLY_STRENGTH=0.0, EARLY_LEAST=records, EARLY_WORTH=1.0):
+    with patch.multiple(
+        "dimfree.programs.choose.constants", PILOT_SAMPLE_SNR=0.0, MIN_PILOT_SAMPLE=records, MIN_SAMPLING_GAIN=1.0
+    ):
         yield

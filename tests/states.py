@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from recording import RecordingNoise
 
-from dimfree.accounting.budget import CHANGED_RECORDS, Budget, Neighbours
+from dimfree.accounting.budget import CHANGED_RECORDS, Budget, Neighbors
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Gaussian, OnlyGaussian
 from dimfree.accounting.precision import compose
@@ -16,9 +16,9 @@ from dimfree.kernel.rows.space import Space
 from dimfree.noise import Noise
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.learn.scale import LearnedRadius
-from dimfree.programs.learn.state import Knowledge, StageSetting, State
-from dimfree.results.error_model import Reach
-from dimfree.shapes import Diagonal, Shape
+from dimfree.programs.learn.state import Knowledge, State, StepSetting
+from dimfree.results.error_model import Clipping
+from dimfree.shapes import Covariance, DiagonalCovariance
 
 AMPLE = 1e6  # precision of the branch: no test of one step exceeds it
 BUDGET = Budget(100.0, 1e-3)
@@ -26,32 +26,32 @@ CORE_SHARE = 0.05  # of the precision
 SCALARS = (
     "unevenness of the coordinates",
     "weight of the coordinates",
-    "spread in the basis",
-    "togetherness of the coordinates",
+    "l1 norm in the basis",
+    "off-diagonal norm of the directions",
 )
 
 
 def standing_session(
     table: np.ndarray | Records | Space,
-    relation: Neighbours | str = Neighbours.ADD_REMOVE,
+    relation: Neighbors | str = Neighbors.ADD_REMOVE,
     *,
     noise: Noise,
-    shape: Shape | None = None,
+    shape: Covariance | None = None,
     by_entry: bool = False,
     mu: float = AMPLE,
 ) -> tuple[Session, View]:
     """A session on a branch of Gaussian releases of precision mu², and the view of all records; nothing is drawn."""
     if not isinstance(table, Space):
         records = table if isinstance(table, Records) else as_records(table)
-        table = Space(records, Diagonal(np.ones(records.dimension)) if shape is None else shape)
+        table = Space(records, DiagonalCovariance(np.ones(records.dimension)) if shape is None else shape)
     space = replace(table, by_entry=table.by_entry or by_entry)
     branches = Calibration(None, (), untested=OnlyGaussian(mu))
-    session = Session(space, noise, BUDGET, Neighbours(relation), branches)
-    return session, session.take(branches.menu[0])
+    session = Session(space, noise, BUDGET, Neighbors(relation), branches)
+    return session, session.take(branches.branches[0])
 
 
 def standing_view(
-    table: np.ndarray | Records | Space, relation: Neighbours | str = Neighbours.ADD_REMOVE, **rest: object
+    table: np.ndarray | Records | Space, relation: Neighbors | str = Neighbors.ADD_REMOVE, **rest: object
 ) -> View:
     """The view of all records alone."""
     return standing_session(table, relation, **rest)[1]
@@ -73,7 +73,7 @@ def precision(events) -> float:
 def after_core(
     rows: np.ndarray,
     total: float,
-    relation: Neighbours | str = Neighbours.ADD_REMOVE,
+    relation: Neighbors | str = Neighbors.ADD_REMOVE,
     noise: Noise | None = None,
     off: float = 0.05,
     seen: np.ndarray | None = None,
@@ -86,14 +86,14 @@ def after_core(
     stddev, spread = 1 / math.sqrt(CORE_SHARE * total), float(rows.var(axis=0).sum())
     core = Released(rows.mean(axis=0) + off, Gaussian("mean", 1.0, stddev, rows.shape[1], off / stddev))
     found = LearnedRadius(3 * math.sqrt(spread), spread, True)
-    return State.after_core(StageSetting(view, float(len(rows))), core, total, CORE_SHARE, found)
+    return State.after_core(StepSetting(view, float(len(rows))), core, total, CORE_SHARE, found)
 
 
 def knowledge_of(*outputs: object) -> Knowledge:
     """Of these outputs in their order."""
     found = Knowledge()
     for output in outputs:
-        found = found.add_stage(output)
+        found = found.add_step(output)
     return found
 
 
@@ -124,7 +124,7 @@ def at_start(
     rows, d = table.shape
     count = float(rows) if count is None else count
     view = standing_view(table, relation, noise=RecordingNoise() if noise is None else noise)
-    setting, changed = StageSetting(view, count, count_stddev), CHANGED_RECORDS[Neighbours(relation)]
+    setting, changed = StepSetting(view, count, count_stddev), CHANGED_RECORDS[Neighbors(relation)]
     limits = (np.full(d, -np.inf), np.full(d, np.inf)) if bounds is None else bounds
     return ColumnState.at_start(setting, strength / count * math.sqrt(d * changed), limits, relative=relative)
 
@@ -143,10 +143,10 @@ def shares_of(state: ColumnState) -> dict[str, float]:
     return found
 
 
-def drawn_in(rows: np.ndarray, reach: Reach) -> np.ndarray:
-    """The mean of the records, each farther than R from the centre drawn in to R, and held within the cap before."""
-    cap = 4 * reach.radius if reach.cap is None else reach.cap
-    offsets = np.clip((rows - reach.centre) / reach.scale, -cap, cap)
+def drawn_in(rows: np.ndarray, clipping: Clipping) -> np.ndarray:
+    """The mean of the records, each farther than R from the center drawn in to R, and held within the cap before."""
+    cap = 4 * clipping.radius if clipping.column_bound is None else clipping.column_bound
+    offsets = np.clip((rows - clipping.center) / clipping.scale, -cap, cap)
     lengths = np.linalg.norm(offsets, axis=1, keepdims=True)
-    shortened = offsets * np.minimum(1.0, reach.radius / np.maximum(lengths, 1e-300))
-    return np.asarray(reach.centre + reach.scale * shortened.mean(axis=0))
+    shortened = offsets * np.minimum(1.0, clipping.radius / np.maximum(lengths, 1e-300))
+    return np.asarray(clipping.center + clipping.scale * shortened.mean(axis=0))

@@ -11,7 +11,7 @@ import pytest
 from recording import RecordingNoise
 
 import dimfree.noise
-from dimfree.errors import NoiseMisuse
+from dimfree.errors import NoiseMisuseError
 from dimfree.noise import SeededNoise, SystemNoise
 
 DRAWS = [
@@ -44,14 +44,14 @@ def in_child(action) -> str:
 @pytest.mark.parametrize("draw", DRAWS)
 def test_a_forked_copy_of_system_noise_is_refused(draw):
     noise = SystemNoise()
-    assert in_child(lambda: draw(noise)) == "NoiseMisuse"
+    assert in_child(lambda: draw(noise)) == "NoiseMisuseError"
     assert in_child(lambda: draw(SystemNoise())) == "nothing"  # a child may make its own
     draw(noise)  # the owner's is still open
 
 
 @pytest.mark.parametrize("leave", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_system_noise_cannot_be_copied(leave):
-    with pytest.raises(NoiseMisuse, match="SystemNoise"):
+    with pytest.raises(NoiseMisuseError, match="SystemNoise"):
         leave(SystemNoise())
 
 
@@ -178,5 +178,5 @@ def test_system_noise_hands_the_scale_on_unchanged(monkeypatch, method, scale):
 @pytest.mark.parametrize("make_noise", [SystemNoise, lambda: SeededNoise(0)])
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), 2.0**53])
 def test_a_scale_that_gives_no_noise_or_too_much_is_refused(make_noise, scale):
-    with pytest.raises(NoiseMisuse, match="scale"):
+    with pytest.raises(NoiseMisuseError, match="scale"):
         make_noise().laplace(scale, 2)

@@ -26,10 +26,11 @@ from benchmarks.accuracy.clipping import clipped_mean
 from benchmarks.accuracy.resolving import VERDICT_HEADER, Figure, Verdict, judged, verdict_rows
 from benchmarks.accuracy.running import DELTA, Course
 from benchmarks.record import table
-from dimfree import Release, SeededNoise, release_mean
+from dimfree import Release, release_mean
 from dimfree._types import Floats
 from dimfree.accounting.precision import largest_mu
 from dimfree.errors import DimfreeError
+from dimfree.testing import SeededNoise
 
 HALVES = ("settle", "check", "all")
 CLASSES = (200, 500, 1000, 3000, 10_000, math.inf)
@@ -127,10 +128,10 @@ def _declared(frame: pd.DataFrame, truth: _Truth, epsilon: float, seed: int) -> 
 
 
 def _run(frame: pd.DataFrame, epsilon: float, seed: int, **known: Any) -> Release:
-    missing = "column" if frame.isna().to_numpy().any() else "raise"
+    missing = "available-case" if frame.isna().to_numpy().any() else "raise"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return release_mean(frame, epsilon=epsilon, delta=DELTA, on_missing=missing, noise=SeededNoise(seed), **known)
+        return release_mean(frame, epsilon=epsilon, delta=DELTA, missing=missing, noise=SeededNoise(seed), **known)
 
 
 def _release(frame: pd.DataFrame, truth: _Truth, epsilon: float, seed: int) -> dict[str, Any]:
@@ -170,7 +171,7 @@ def _covered(low: Floats, high: Floats, mean: Floats, among: NDArray[np.bool_]) 
 
 
 def _sample(frame: pd.DataFrame, truth: _Truth, epsilon: float, seed: int) -> dict[str, Any]:
-    """Intervals for the mean of the population that a sample was drawn from, beside the non-private t interval."""
+    """Intervals for the mean of the population that a sample was drawn from, next to the non-private t interval."""
     size = len(frame)
     present = frame.notna().sum().to_numpy()
     half = student.ppf(0.975, np.maximum(present - 1, 1)) * frame.std().to_numpy() / np.sqrt(present)

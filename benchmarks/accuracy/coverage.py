@@ -20,7 +20,7 @@ from benchmarks.accuracy.ordinary_worlds import LAWS
 from benchmarks.accuracy.resolving import VERDICT_HEADER, Figure, Verdict, judged, verdict_rows
 from benchmarks.accuracy.running import DELTA, Course, Result
 from benchmarks.record import table
-from dimfree import Release, release_mean, release_means
+from dimfree import Release, release_group_means, release_mean
 from dimfree._types import Floats
 from dimfree.noise import Noise
 
@@ -28,11 +28,11 @@ EPSILON, CONFIDENCE, COVERAGE = 1.0, 0.95, 0.93
 GAPS = 0.1  # probability of a missing value
 GROUPS = 2  # each of as many records as the cell has
 KNOWN, TOTAL, RELATIVE = "known covariance", "total", "relative"
-MISSING, MEANS = "relative, 10 % missing", "release_means, two groups"
-WAYS: dict[str, dict[str, Any]] = {  # keywords of release_mean or release_means
+MISSING, MEANS = "relative, 10 % missing", "release_group_means, two groups"
+WAYS: dict[str, dict[str, Any]] = {  # keywords of release_mean or release_group_means
     KNOWN: {},  # the covariance of the law
     RELATIVE: {"objective": "relative"},
-    MISSING: {"objective": "relative", "on_missing": "column"},
+    MISSING: {"objective": "relative", "missing": "available-case"},
     TOTAL: {"objective": "total"},
     MEANS: {"objective": "total"},
 }
@@ -45,7 +45,10 @@ COVARIANCES: dict[str, Callable[[int], Floats]] = {  # of the laws
 }
 KINDS = {  # as they are stored: as they are called, and which mean they cover
     "records": ("interval()", "each column separately: the mean of these records."),
-    "clipped": ("interval(), clipped", "the same intervals, and the mean of the records clipped to `release.reach`."),
+    "clipped": (
+        "interval(), clipped",
+        "the same intervals, and the mean of the records clipped to `release.clipping`.",
+    ),
     "population": ("interval(include_sampling=True)", "each column separately: the mean of the law."),
     "at once": ("interval(simultaneous=True)", "all columns at once: the mean of these records."),
     "ball": ("confidence_ball()", "all columns at once, by Euclidean distance: the mean of the law."),
@@ -111,7 +114,7 @@ def _released(cell: CoverageCell, X: Floats, noise: Noise) -> list[tuple[Release
     asked: dict[str, Any] = {"epsilon": EPSILON, "delta": DELTA, "noise": noise, **WAYS[cell.way]}
     if cell.way == MEANS:
         labels = np.arange(len(X)) % GROUPS
-        means = release_means(X, groups=labels, keys=list(range(GROUPS)), **asked)
+        means = release_group_means(X, by=labels, groups=list(range(GROUPS)), **asked)
         return [(release, X[labels == int(key)]) for key, release in means.items()]
     known = {"covariance": COVARIANCES[cell.law](cell.dimension)} if cell.way == KNOWN else {}
     return [(release_mean(X, **asked, **known), X)]
@@ -128,7 +131,7 @@ def _bars(release: Release, X: Floats, population: float) -> Bars:
     whole = release.confidence_interval(CONFIDENCE, target="sample", simultaneous=True)
     return {
         "records": _columns(*alone, own),
-        "clipped": _columns(*alone, clipped_mean(X, release)) if release.reach is not None else None,
+        "clipped": _columns(*alone, clipped_mean(X, release)) if release.clipping is not None else None,
         "population": _columns(*release.confidence_interval(CONFIDENCE), law) if offers_law else None,
         "at once": _all_columns(*whole, own),
         "ball": {"covered": float(ball.contains(about)), "half": ball.radius, "square": float(offset @ offset)},

@@ -43,15 +43,15 @@ class FieldCell:
     dimension: int
     count: int
     draws: int
-    neighbours: str = ADD
+    neighbors: str = ADD
 
     @property
     def name(self) -> str:
-        return f"{self.spectrum}, d = {self.dimension}, n = {self.count}, {self.neighbours}"
+        return f"{self.spectrum}, d = {self.dimension}, n = {self.count}, {self.neighbors}"
 
     @property
     def point(self) -> Point:
-        return Point(Synthetic(self.spectrum, self.dimension), self.count, EPSILON, DELTA, self.neighbours)
+        return Point(Synthetic(self.spectrum, self.dimension), self.count, EPSILON, DELTA, self.neighbors)
 
 
 def cells(options: argparse.Namespace) -> list[FieldCell]:
@@ -155,7 +155,7 @@ def report(result: Result) -> list[str]:
     lines = [*table(VERDICT_HEADER, verdict_rows(result["verdicts"])), "", *_LEGEND, ""]
     lines += ["## Prior knowledge", "", *_knowledge(), ""]
     for relation in (ADD, REPLACE):
-        if cells := [cell for cell in result["cells"] if cell["neighbours"] == relation]:
+        if cells := [cell for cell in result["cells"] if cell["neighbors"] == relation]:
             for ours in OURS:
                 lines += [f"## {relation}: {ours.name}, given {ours.told}", "", *_against(ours, cells), ""]
             lines += [f"## {relation}: all errors", "", *_wide(cells), ""]

@@ -21,10 +21,11 @@ from benchmarks.accuracy.resolving import VERDICT_HEADER, Figure, Verdict, judge
 from benchmarks.accuracy.running import DELTA, Course, Result, few
 from benchmarks.peers.not_private import floor_radius, oracle_floor
 from benchmarks.record import table
-from dimfree import Options, SeededNoise, release_mean
+from dimfree import Options, release_mean
 from dimfree._types import Floats
 from dimfree.accounting.precision import largest_mu
 from dimfree.planning.question import SPECTRA, draw
+from dimfree.testing import SeededNoise
 
 ALL = tuple(SPECTRA)
 _CLEAN: dict[str, Any] = {"outliers": 0.0, "tails": "gaussian"}
@@ -32,9 +33,9 @@ GIVEN: dict[str, Callable[[Floats], dict[str, Any]]] = {  # estimator: keywords 
     "known": lambda sd: {"covariance": sd**2},
     "known, clean": lambda sd: {"covariance": sd**2, "options": Options(**_CLEAN)},
     "known, wrong scale": lambda sd: {"covariance": (sd / 100) ** 2, "options": Options(**_CLEAN, scale="learn")},
-    "known, replace-one": lambda sd: {**GIVEN["known, clean"](sd), "neighbours": "replace-one"},
+    "known, replace-one": lambda sd: {**GIVEN["known, clean"](sd), "neighbors": "replace-one"},
     "auto": lambda _: {},
-    "auto, replace-one": lambda _: {"neighbours": "replace-one"},
+    "auto, replace-one": lambda _: {"neighbors": "replace-one"},
     "relative": lambda _: {"objective": "relative"},
 }
 UNIT: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Floats]] = {  # mean 0, variance 1

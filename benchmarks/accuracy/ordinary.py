@@ -22,9 +22,10 @@ from benchmarks.accuracy.ordinary_peers import PEERS
 from benchmarks.accuracy.ordinary_worlds import COUNTS, DIMENSIONS, EPSILONS, LAWS, TABLES, Generator
 from benchmarks.accuracy.resolving import median_interval, middle
 from benchmarks.accuracy.running import DELTA, Course, Result
-from dimfree import Release, SeededNoise, release_mean
+from dimfree import Release, release_mean
 from dimfree._types import Floats
 from dimfree.accounting.precision import largest_mu
+from dimfree.testing import SeededNoise
 
 OFF = 0.5  # standard deviations: a column that is farther off counts as lost
 _RECORDS, _NOISE = 1, 2  # streams: records and noise may never come from one seed

@@ -132,7 +132,7 @@ def _standardised(tables: Sequence[Result], name: str) -> Verdict:
     """Judge intervals about the mean of these records, on the standardized tables that are answered."""
     tried = [c for c in tables if c["world"].endswith(STANDARDISED)]
     answered = [c for c in tried if c["estimators"][name]["covered"] is not None]
-    return _covering(answered, f"{name}, standardised tables: intervals cover ≥ {COVERAGE}", name, "covered")
+    return _covering(answered, f"{name}, standardized tables: intervals cover ≥ {COVERAGE}", name, "covered")
 
 
 # --- The page
@@ -146,7 +146,7 @@ _LEGEND = [
     "better of basic and exact composition; a record changes a sum by the width, centered: by half of it. off:",
     "share of columns off by more than half a standard deviation, and how many of them the release marks",
     "unresolved. covered: of 95 % intervals, by these records' mean; clipped: by the mean of the records clipped to",
-    "`release.reach`; law: of intervals for the population; first column: of mixed laws, the one unlike the others.",
+    "`release.clipping`; law: of intervals for the population; first column: of mixed laws, the one unlike the others.",
     "ball: of 95 % balls. half width: of the intervals, over the rms error. oracle: clips about the true mean at",
     "the radius that is best in hindsight over the draws of a law, all precision in one Gaussian; errors over it",
     "are root mean squares. SNR = n·mu/sqrt(d). Constants may be looked at on settled tables and laws, not on those",

@@ -2,7 +2,7 @@
 
 All of them spend the same (epsilon, delta) as ours. Favourable to them: the bounds are those of these very records,
 widened about their middle; the number of records is public and free; noise by hand is of floats. A record moves a
-column's sum by the width of its bounds, as libraries with a public number of records charge it; `centred` peers
+column's sum by the width of its bounds, as libraries with a public number of records charge it; `centered` peers
 subtract the middle first, so that under add/remove it is half. Libraries get for each column what Laplace noise by hand
 gets (`column_epsilon`), which is more than they would grant themselves.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.accuracy.ordinary_worlds import Generator
 from dimfree._types import Floats
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.losses import Pure
 from dimfree.accounting.precision import largest_mu
 from dimfree.accounting.several_runs import Composition
@@ -28,17 +28,17 @@ _TOLERANCE = 1e-3  # of the share of epsilon that a column gets
 class Peer:
     """Noise of one kind, and how many times wider than the true bounds the public ones are."""
 
-    kind: str  # LAPLACE: each column by itself | GAUSSIAN: all columns at once, each divided by its width
+    kind: str  # LAPLACE: each column separately | GAUSSIAN: all columns at once, each divided by its width
     times: float
-    centred: bool = False
+    centered: bool = False
 
     @property
     def name(self) -> str:
-        return f"{self.kind}, bounds × {self.times:g}{', centred' if self.centred else ''}"
+        return f"{self.kind}, bounds × {self.times:g}{', centered' if self.centered else ''}"
 
     def error(self, X: Floats, epsilon: float, delta: float, rng: Generator) -> Floats:
         """Released mean minus the mean of these records: noise alone, nothing lies beyond the bounds."""
-        moves = np.ptp(X, axis=0) * self.times * (0.5 if self.centred else 1.0)
+        moves = np.ptp(X, axis=0) * self.times * (0.5 if self.centered else 1.0)
         columns = len(moves)
         if self.kind == LAPLACE:
             return np.asarray(rng.laplace(size=columns) * moves / column_epsilon(epsilon, delta, columns) / len(X))
@@ -51,7 +51,7 @@ def column_epsilon(epsilon: float, delta: float, columns: int) -> float:
     budget = Budget(epsilon, delta)
 
     def fits(share: float) -> bool:
-        return Composition(budget, Neighbours.ADD_REMOVE, (Pure("a column", share),) * columns).fits()
+        return Composition(budget, Neighbors.ADD_REMOVE, (Pure("a column", share),) * columns).fits()
 
     low, high = budget.usable_epsilon / columns * (1 - 1e-12), epsilon  # the lower end fits
     if fits(high):
@@ -102,8 +102,8 @@ PEERS: dict[str, AnyPeer] = {
     peer.name: peer
     for peer in (
         *(Peer(kind, times) for times in WIDENED for kind in (LAPLACE, GAUSSIAN)),
-        Peer(LAPLACE, 2, centred=True),
-        Peer(GAUSSIAN, 2, centred=True),
+        Peer(LAPLACE, 2, centered=True),
+        Peer(GAUSSIAN, 2, centered=True),
         *_libraries(),
     )
 }

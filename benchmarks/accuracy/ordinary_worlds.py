@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from dimfree._types import Floats
 
 SETTLED, HELD_OUT = "settled", "held out"
-STANDARDISED = "standardised"  # ends the name of a table whose columns have mean 0 and deviation 1
+STANDARDISED = "standardized"  # ends the name of a table whose columns have mean 0 and deviation 1
 
 Generator = np.random.Generator
 
@@ -159,7 +159,7 @@ COUNTS = (600, 2000, 20_000)
 EPSILONS = (1.0, 4.0)
 OUTLIERS = "1 % outliers"
 
-_PLACE = 3.0  # mean of the laws that have none of their own: zero is a place that a prior could favour
+_PLACE = 3.0  # mean of the laws that have none of their own: zero is a place that a prior could favor
 _ZEROS = 0.7  # share of the zeros in the zero-inflated law
 _SHARED = 0.9  # share of a column's variance that the one factor explains
 _FAR = 30.0  # distance of an outlier from the mean, in deviations of a whole record

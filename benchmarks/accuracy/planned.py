@@ -30,13 +30,13 @@ class PlannedCell(gaussian.Cell):
     def name(self) -> str:
         return f"{self.estimators[0]}: {super().name}" + (f", error {self.accuracy:g}" if self.accuracy else "")
 
-    def plan(self) -> "dimfree.Plan":
+    def plan(self) -> "dimfree.planning.plan.Plan":
         way = self.estimators[0]
         return dimfree.plan(
             n=self.count or None, d=self.dimension, spectrum=self.spectrum, epsilon=self.epsilon or None, delta=DELTA,
             accuracy=self.accuracy, objective="relative" if way == "relative" else "total",
             knowledge="covariance" if way == "known" else "nothing",
-            neighbours="replace-one" if way.endswith("replace-one") else "add-remove",
+            neighbors="replace-one" if way.endswith("replace-one") else "add-remove",
         )  # fmt: skip
 
 

@@ -19,9 +19,10 @@ import scipy.sparse as sparse
 from benchmarks.accuracy.resolving import MISSED, VERDICT_HEADER, Figure, Verdict, judged, verdict_rows
 from benchmarks.accuracy.running import DELTA, Course, Result
 from benchmarks.record import table
-from dimfree import SeededNoise, release_mean
+from dimfree import release_mean
 from dimfree._types import Floats
 from dimfree.accounting.precision import largest_mu
+from dimfree.testing import SeededNoise
 
 QUANTILE = 0.95  # of the distances from the mean: where the oracle clips
 LIMITS = {  # ε: error over the oracle's, at most; the name of a table is that of its file

@@ -72,7 +72,7 @@ def page(figures: list[dict[str, Any]]) -> list[str]:
 
 
 def write_page(folder: Path) -> list[str]:
-    """Write figures.md, of every figure in the folder, so that one figure can be made again by itself."""
+    """Write figures.md, of every figure in the folder, so that one figure can be made again separately."""
     lines = page([read_numbers(path) for path in sorted((folder / FOLDER).glob("*.json.gz"))])
     (folder / "figures.md").write_text("\n".join(lines) + "\n")
     return lines

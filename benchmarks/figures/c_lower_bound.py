@@ -2,7 +2,7 @@
 
 Letters: σ = standard deviations, α = accuracy, x = ‖σ‖₁/(αε). The bound of the table is `planning.lower_bound`, proved
 with its constants; the line is thm:lower-bound in the form it is printed in, x/(48·log² d), which is not proved for
-every α (docs/errata.md).
+every α (docs/internals/errata.md).
 """
 
 import itertools
@@ -60,15 +60,15 @@ def lower_bound(search: Search) -> float:
     return fingerprinting_lower_bound(stddevs, search.accuracy, search.epsilon, DELTA, buckets="tops").records
 
 
-def printed_bound(reach: float, dimension: int) -> float:
-    return reach / (48 * math.log2(dimension) ** 2)
+def printed_bound(clipping: float, dimension: int) -> float:
+    return clipping / (48 * math.log2(dimension) ** 2)
 
 
 def figure(size: str, results: Results) -> Figure:
     each = searches(size)
     bounds = {s: lower_bound(s) for s in each}
     ruled = [s for s in each if results[s]["records"] is not None and s.privacy >= s.sampling + 300 / s.epsilon]
-    line = fitted([s.reach for s in ruled], [results[s]["records"] for s in ruled]) if ruled else None
+    line = fitted([s.clipping for s in ruled], [results[s]["records"] for s in ruled]) if ruled else None
     return Figure(
         letter="c",
         name="c_lower_bound",
@@ -76,12 +76,12 @@ def figure(size: str, results: Results) -> Figure:
         claim=(
             "tr Σ/α² + tr(Σ^1/2)/(αε) records suffice up to logarithms, and tr(Σ^1/2)/(αε·log² d) are necessary (line: "
             "as printed, constant 1/48, logarithms to base 2; table: what is proved with its constants, – where the "
-            "proof does not reach α; see docs/errata.md)."
+            "proof does not reach α; see docs/internals/errata.md)."
         ),
         found=_sentence(each, results, bounds, line),
         x="tr(Σ^1/2)/(αε)",
         y="records needed",
-        rows=[needed_row(_label(s), s.reach, results[s]) for s in each] + _guides(each),
+        rows=[needed_row(_label(s), s.clipping, results[s]) for s in each] + _guides(each),
         header=["spectrum", "d", "ε", "α", "tr(Σ^1/2)/(αε)", "tr Σ/α²", "needed", "over theorem", "proved bound"],
         table=[_line(s, results[s], bounds[s]) for s in each],
         joined=False,
@@ -97,7 +97,7 @@ def figure(size: str, results: Results) -> Figure:
 def theorem(search: Search) -> float:
     """tr Σ/α² + ‖σ‖₁·sqrt(log 1/δ)/(αε) + log(1/δ)/ε, constants 1: the upper bound of thm:main-customizable."""
     log = math.log(1 / DELTA)
-    return search.sampling + search.reach * math.sqrt(log) + log / search.epsilon
+    return search.sampling + search.clipping * math.sqrt(log) + log / search.epsilon
 
 
 def _label(search: Search) -> str:
@@ -105,10 +105,10 @@ def _label(search: Search) -> str:
 
 
 def _guides(each: list[Search]) -> list[dict[str, float]]:
-    reaches, dimension = [s.reach for s in each], max(s.dimension for s in each)
+    reaches, dimension = [s.clipping for s in each], max(s.dimension for s in each)
     lines = {
         f"lower bound as printed, d = {dimension}": printed_bound(1.0, dimension),
-        "noise of one Gaussian release, centre known, ε = 1": 1.0 / largest_mu(1.0, DELTA),
+        "noise of one Gaussian release, center known, ε = 1": 1.0 / largest_mu(1.0, DELTA),
     }
     return [row(label, GUIDE, x, x * factor) for label, factor in lines.items() for x in (min(reaches), max(reaches))]
 
@@ -116,7 +116,7 @@ def _guides(each: list[Search]) -> list[dict[str, float]]:
 def _line(search: Search, result: dict[str, float | None], bound: float) -> list[str]:
     records = result["records"]
     over = "–" if records is None else f"{records / theorem(search):.2f}"
-    numbers = [f"{search.epsilon:g}", f"{search.accuracy:.3g}", f"{search.reach:.3g}", f"{search.sampling:.3g}"]
+    numbers = [f"{search.epsilon:g}", f"{search.accuracy:.3g}", f"{search.clipping:.3g}", f"{search.sampling:.3g}"]
     ends = [needed_words(result), over, f"{bound:.3g}" if bound else "–"]
     return [search.spectrum, str(search.dimension), *numbers, *ends]
 

@@ -35,7 +35,7 @@ PLANS = {
 
 def in_regime(search: Search) -> bool:
     """d >= (‖σ‖₁/α)²: there d^{1/4}·sqrt(‖σ‖₁/α)/ε is at least ‖σ‖₁/(αε)."""
-    return search.dimension >= (search.reach * search.epsilon) ** 2
+    return search.dimension >= (search.clipping * search.epsilon) ** 2
 
 
 def searches(size: str, name: str, accuracy: float, estimator: str) -> list[Search]:

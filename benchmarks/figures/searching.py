@@ -126,7 +126,7 @@ class Search:
 
     @property
     def guess(self) -> float:
-        """Sampling, one Gaussian release about a known centre, and a location: a place to begin, no more."""
+        """Sampling, one Gaussian release about a known center, and a location: a place to begin, no more."""
         return self.sampling + self.privacy + 300 / self.epsilon
 
     @property
@@ -136,11 +136,11 @@ class Search:
 
     @property
     def privacy(self) -> float:
-        """tr Σ^{1/2} / (α·mu): what the noise needs of which nobody who clips about a known centre has less."""
-        return self.reach * self.epsilon / largest_mu(self.epsilon, DELTA)
+        """tr Σ^{1/2} / (α·mu): what the noise needs of which nobody who clips about a known center has less."""
+        return self.clipping * self.epsilon / largest_mu(self.epsilon, DELTA)
 
     @property
-    def reach(self) -> float:
+    def clipping(self) -> float:
         """tr Σ^{1/2} / (αε), the paper's quantity."""
         return float(np.sum(spectrum(self.spectrum, self.dimension))) / (self.accuracy * self.epsilon)
 
@@ -179,11 +179,11 @@ def fitted(along: Sequence[float], values: Sequence[float]) -> Line | None:
     if len(set(along)) < 2:
         return None
     x, y = np.log(along), np.log(values)
-    centred = x - x.mean()
-    slope = float(centred @ y / (centred @ centred))
-    rest = y - y.mean() - slope * centred
+    centered = x - x.mean()
+    slope = float(centered @ y / (centered @ centered))
+    rest = y - y.mean() - slope * centered
     freedom = len(x) - 2
-    error = math.sqrt(float(rest @ rest) / freedom / float(centred @ centred)) if freedom > 0 else None
+    error = math.sqrt(float(rest @ rest) / freedom / float(centered @ centered)) if freedom > 0 else None
     return Line(slope, error, math.exp(float(y.mean()) - slope * float(x.mean())))
 
 

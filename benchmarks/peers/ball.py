@@ -13,7 +13,7 @@ from benchmarks.peers.friendly_core import FEWEST, distance, noisy_mean
 from benchmarks.peers.friends import best_radius, friend_counts
 from benchmarks.peers.gaussians import Gaussians
 from dimfree._types import Floats
-from dimfree.accounting.budget import LARGEST_EPSILON, Neighbours
+from dimfree.accounting.budget import MAX_EPSILON, Neighbors
 from dimfree.accounting.discrete import before_lifting
 
 _LARGEST = 20.0  # no filtered release costs more than this
@@ -28,7 +28,7 @@ def ball(
     rng: np.random.Generator,
     *,
     stddevs: Floats,
-    neighbours: str = "add-remove",
+    neighbors: str = "add-remove",
 ) -> Floats | None:
     """Told: the standard deviations, from which λ is simulated: the radius that asks for the least noise.
 
@@ -36,7 +36,7 @@ def ball(
     which halves epsilon.
     """
     radius = best_radius(stddevs)
-    friendly = filtered_budget(epsilon, delta, neighbours)
+    friendly = filtered_budget(epsilon, delta, neighbors)
     failure = _BOUND_FAILURE * friendly[1]
     noise = Gaussians(*friendly, rng, "add-remove", failure=failure)
     kept = rng.random(len(X)) * len(X) < 2 * friend_counts(X, radius) - len(X)
@@ -45,10 +45,10 @@ def ball(
     return None if lowest <= FEWEST else noisy_mean(X, kept, radius, lowest, noise)
 
 
-def filtered_budget(epsilon: float, delta: float, neighbours: str) -> tuple[float, float]:
+def filtered_budget(epsilon: float, delta: float, neighbors: str) -> tuple[float, float]:
     """What the releases after the filter may cost on friendly neighbors, for a total of (epsilon, delta)."""
-    epsilon = min(epsilon, LARGEST_EPSILON)
-    if Neighbours.parse(neighbours) is Neighbours.REPLACE_ONE:
+    epsilon = min(epsilon, MAX_EPSILON)
+    if Neighbors.parse(neighbors) is Neighbors.REPLACE_ONE:
         epsilon = min(epsilon / 2, _LARGEST)
         delta /= 1 + math.exp(epsilon)
     return before_lifting(epsilon, delta)
@@ -61,9 +61,9 @@ def algorithm_1(
     rng: np.random.Generator,
     *,
     stddevs: Floats,
-    neighbours: str = "add-remove",
+    neighbors: str = "add-remove",
 ) -> Floats | None:
     """The paper's Algorithm 1 with M = Σ^{1/2}: the ball of records divided by σ^{1/2}, multiplied back."""
     root = np.sqrt(stddevs)
-    found = ball(X / root, epsilon, delta, rng, stddevs=root, neighbours=neighbours)
+    found = ball(X / root, epsilon, delta, rng, stddevs=root, neighbors=neighbors)
     return None if found is None else found * root

@@ -16,15 +16,15 @@ def clipped(
     rng: np.random.Generator,
     *,
     radius: float,
-    centre: Floats | float = 0.0,
-    neighbours: str = "add-remove",
+    center: Floats | float = 0.0,
+    neighbors: str = "add-remove",
 ) -> Floats | None:
-    """The mean of the records, each clipped to the ball of `radius` about `centre`; the whole budget is one Gaussian.
+    """The mean of the records, each clipped to the ball of `radius` about `center`; the whole budget is one Gaussian.
 
     Too small a ball biases the mean, too large a one is paid for in noise.
     """
-    noise = Gaussians(epsilon, delta, rng, neighbours)
+    noise = Gaussians(epsilon, delta, rng, neighbors)
     count, _ = noise.count(len(X))
     if count < 1:
         return None
-    return clipped_mean(X, np.broadcast_to(centre, X.shape[1]), radius, count, noise, noise.left * math.sqrt(1 - 1e-12))
+    return clipped_mean(X, np.broadcast_to(center, X.shape[1]), radius, count, noise, noise.left * math.sqrt(1 - 1e-12))

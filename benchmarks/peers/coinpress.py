@@ -27,22 +27,22 @@ def coinpress(
     *,
     radius: float,
     stddev: float,
-    neighbours: str = "add-remove",
+    neighbors: str = "add-remove",
 ) -> Floats | None:
     """Told: the mean lies within `radius` of the origin; `stddev` bounds the standard deviation in every direction."""
-    noise = Gaussians(epsilon, delta, rng, neighbours)
+    noise = Gaussians(epsilon, delta, rng, neighbors)
     count, spread = noise.count(len(X))
     if count < 1:
         return None
     dimension, mu, miscount = X.shape[1], noise.left, _MISCOUNT * spread / count
-    centre = np.zeros(dimension)
+    center = np.zeros(dimension)
     for share in SHARES:
         step, ball = mu * math.sqrt(share), clipping_radius(dimension, radius, stddev)
-        centre = clipped_mean(X, centre, ball, count, noise, step)
+        center = clipped_mean(X, center, ball, count, noise, step)
         drawn = noise.changed * ball / step / count
         # Off by the tail of sampling and noise, as in the paper; and by the noisy count's relative error.
         radius = tail(dimension) * math.sqrt(stddev**2 / count + drawn**2) + miscount * radius
-    return centre
+    return center
 
 
 def tail(dimension: int) -> float:

@@ -16,9 +16,9 @@ from benchmarks.peers.friends import friend_counts
 from benchmarks.peers.gaussians import Gaussians
 from benchmarks.peers.sums import blocks
 from dimfree._types import Floats
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import Neighbors
 
-UNFRIENDLY = {Neighbours.ADD_REMOVE: 0, Neighbours.REPLACE_ONE: 1}  # the largest majority that must not pass
+UNFRIENDLY = {Neighbors.ADD_REMOVE: 0, Neighbors.REPLACE_ONE: 1}  # the largest majority that must not pass
 _FAILURE = 0.03  # of delta, for each of three bounds: number of records, threshold, number kept
 _KEPT = 0.1  # of the precision that the filter leaves, for the number kept
 _FRIENDS = 0.95  # share of all records that are expected to be close to a typical record, where shares are chosen
@@ -27,11 +27,11 @@ FEWEST = 2.0  # kept, for a mean whose sensitivity is known
 
 
 def friendly_core(
-    X: Floats, epsilon: float, delta: float, rng: np.random.Generator, *, radius: float, neighbours: str = "add-remove"
+    X: Floats, epsilon: float, delta: float, rng: np.random.Generator, *, radius: float, neighbors: str = "add-remove"
 ) -> Floats | None:
-    """Told: honest records lie pairwise within `radius`, wherever they are."""
+    """Given: typical records lie pairwise within `radius`, at any location."""
     failure = _FAILURE * delta
-    noise = Gaussians(epsilon, delta, rng, neighbours, failure=3 * failure)
+    noise = Gaussians(epsilon, delta, rng, neighbors, failure=3 * failure)
     count, spread = noise.count(len(X))
     bar = _chosen_bar(count, count + distance(failure) * spread, noise.left, failure, noise)
     majorities = noise.release(2.0 * friend_counts(X, radius) - len(X), bar.moves, bar.mu)
@@ -62,7 +62,7 @@ class Bar:
     mu: float
     share: float  # of the precision
     failure: float  # that some unfriendly record passes
-    relation: Neighbours
+    relation: Neighbors
     changed: int
 
     @property
@@ -76,7 +76,7 @@ class Bar:
         return UNFRIENDLY[self.relation] + distance(self.failure / (self.most + 1)) * self.moves / self.mu
 
     def sharpness(self, count: float, mu: float) -> float:
-        """Of the mean, as expected for honest records: how many will surely be kept, times the precision left."""
+        """Of the mean, as expected for typical records: how many will surely be kept, times the precision left."""
         left = mu * math.sqrt(1 - self.share)
         kept = count * float(ndtr(((2 * _FRIENDS - 1) * count - self.height) * self.mu / self.moves))
         return (kept - distance(self.failure) / (left * math.sqrt(_KEPT))) * left

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats
-from dimfree.accounting.budget import CHANGED_RECORDS, LARGEST_EPSILON, Neighbours
+from dimfree.accounting.budget import CHANGED_RECORDS, MAX_EPSILON, Neighbors
 from dimfree.accounting.precision import largest_mu
 
 COUNT_SHARE = 0.016  # of the precision, for the noisy count under add-remove: as much as release_mean spends
@@ -15,16 +15,16 @@ Whole = Floats | NDArray[np.int64]
 
 
 class Gaussians:
-    """Gaussian releases whose squared precisions add up to what (epsilon, delta) allows beside the failures.
+    """Gaussian releases whose squared precisions add up to what (epsilon, delta) allows in addition to the failures.
 
-    `failure`: the probability of events in which nothing is promised; it comes out of delta.
+    `failure`: the probability of events without a guarantee; it is part of delta.
     """
 
     def __init__(
-        self, epsilon: float, delta: float, rng: np.random.Generator, neighbours: str, failure: float = 0.0
+        self, epsilon: float, delta: float, rng: np.random.Generator, neighbors: str, failure: float = 0.0
     ) -> None:
-        self.relation = Neighbours.parse(neighbours)
-        self.mu = largest_mu(min(epsilon, LARGEST_EPSILON), delta - failure)
+        self.relation = Neighbors.parse(neighbors)
+        self.mu = largest_mu(min(epsilon, MAX_EPSILON), delta - failure)
         self._rng, self._spent = rng, 0.0
 
     @property
@@ -46,7 +46,7 @@ class Gaussians:
 
     def count(self, records: int) -> tuple[float, float]:
         """(number of records, standard deviation of its noise): public under replace-one."""
-        if self.relation is Neighbours.REPLACE_ONE:
+        if self.relation is Neighbors.REPLACE_ONE:
             return float(records), 0.0
         mu = self.mu * math.sqrt(COUNT_SHARE)
         return float(self.release(float(records), 1.0, mu)), 1 / mu

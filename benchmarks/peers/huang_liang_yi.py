@@ -22,17 +22,17 @@ _ROUNDS, _SEED = 3, 20210601  # of the public rotation, as in the authors' exper
 
 
 def huang_liang_yi(
-    X: Floats, epsilon: float, delta: float, rng: np.random.Generator, *, radius: float, neighbours: str = "add-remove"
+    X: Floats, epsilon: float, delta: float, rng: np.random.Generator, *, radius: float, neighbors: str = "add-remove"
 ) -> Floats:
     """Told: `radius` holds the mean, and most records' distances from it."""
-    noise, rotation = Gaussians(epsilon, delta, rng, neighbours), Rotation(X.shape[1])
+    noise, rotation = Gaussians(epsilon, delta, rng, neighbors), Rotation(X.shape[1])
     counted, _ = noise.count(len(X))
-    mu, count, turned = noise.left, max(counted, 1.0), rotation.rotated(X)
+    mu, count, turned = noise.left, max(counted, 1.0), rotation.rotate(X)
     spread = radius * coordinate_share(rotation.width)
     widths = np.full(rotation.width, 2 * spread / 2**BISECTIONS)
-    centre = medians(turned, spread, widths, noise, mu * math.sqrt(CENTRE))
-    reach = _clipping_radius(lengths(turned, centre), radius, X.shape[1], noise, mu)
-    return rotation.restored(clipped_mean(turned, centre, reach, count, noise, mu * math.sqrt(NOISE)))
+    center = medians(turned, spread, widths, noise, mu * math.sqrt(CENTRE))
+    clipping = _clipping_radius(lengths(turned, center), radius, X.shape[1], noise, mu)
+    return rotation.restore(clipped_mean(turned, center, clipping, count, noise, mu * math.sqrt(NOISE)))
 
 
 def coordinate_share(dimension: int) -> float:
@@ -60,7 +60,7 @@ class Rotation:
         flips = public_simulation(_SEED).integers(0, 2, (_ROUNDS, self.width))
         self._factors = (1 - 2 * flips) / math.sqrt(self.width)
 
-    def rotated(self, X: Floats) -> Floats:
+    def rotate(self, X: Floats) -> Floats:
         """The records, padded with zeros to a power of two and mixed until no one coordinate is large."""
         found, start = np.zeros((len(X), self.width)), 0
         for rows in blocks(X):
@@ -71,7 +71,7 @@ class Rotation:
             start += len(rows)
         return found
 
-    def restored(self, vector: Floats) -> Floats:
+    def restore(self, vector: Floats) -> Floats:
         """What is padding is dropped."""
         for factors in self._factors[::-1]:
             vector = transformed(vector[None])[0] * factors

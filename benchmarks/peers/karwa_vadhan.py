@@ -15,7 +15,7 @@ from benchmarks.peers.gaussians import Gaussians
 from benchmarks.peers.sums import clipped_mean
 from dimfree._types import Floats, Integers
 
-FAILURE = 0.01  # that some honest record is clipped
+FAILURE = 0.01  # that some typical record is clipped
 LONE_SHARE = 0.1  # of delta, for publishing a cell that one record has to itself
 SHARES = (0.02, 0.8)  # of the precision, for finding the location: as much as the count asks for, within these
 FOUND_MASS = 0.3413  # Φ(1) - 1/2: some cell of width σ holds at least this share of N(μ, σ²), wherever μ lies
@@ -32,14 +32,14 @@ def karwa_vadhan(
     rng: np.random.Generator,
     *,
     stddevs: Floats,
-    neighbours: str = "add-remove",
+    neighbors: str = "add-remove",
 ) -> Floats | None:
     """Told: a bound on the standard deviation of every coordinate; nothing of the mean.
 
     All histograms are one Gaussian release: one record moves one count in each coordinate, two under replace-one.
     """
     lone = LONE_SHARE * delta
-    noise = Gaussians(epsilon, delta, rng, neighbours, failure=lone)
+    noise = Gaussians(epsilon, delta, rng, neighbors, failure=lone)
     count, _ = noise.count(len(X))
     if count < 1:
         return None
@@ -48,8 +48,8 @@ def karwa_vadhan(
     cells = heaviest_cells(X, stddevs, moved, lone, noise, _location_mu(count, X.shape[1], moved, mu, lone))
     if cells is None or np.abs(cells).max() >= _FAR:
         return None
-    reach, radius = _box(stddevs, count)
-    return clipped_mean(X, (cells + 0.5) * stddevs, radius, count, noise, noise.left, reach=reach)
+    clipping, radius = _box(stddevs, count)
+    return clipped_mean(X, (cells + 0.5) * stddevs, radius, count, noise, noise.left, clipping=clipping)
 
 
 def _location_mu(count: float, dimension: int, moved: int, mu: float, lone: float) -> float:
@@ -100,13 +100,13 @@ def _histograms(table: Floats) -> tuple[Integers, Floats, Integers]:
 
 
 def _box(stddevs: Floats, count: float) -> tuple[Floats, float]:
-    """Intervals that hold all honest entries, and a ball that holds all honest records, each but for FAILURE.
+    """Intervals of all typical values, and a ball of all typical records, each except for FAILURE.
 
     Entries: |x - c| <= (OFF + sqrt(2 log(2nd/β)))·σ_i. Records: a norm of Gaussians stays within sqrt(2‖Σ‖ log(n/β))
     of its root mean square, which is at most sqrt((1 + OFF_SQUARED)·tr Σ).
     """
     records = max(count, 2.0) / FAILURE
-    reach = OFF + math.sqrt(2 * math.log(2 * records * len(stddevs)))
+    clipping = OFF + math.sqrt(2 * math.log(2 * records * len(stddevs)))
     length = float(np.linalg.norm(stddevs))
     norm = math.sqrt(1 + OFF_SQUARED) * length + float(stddevs.max()) * math.sqrt(2 * math.log(records))
-    return reach * stddevs, min(reach * length, norm)
+    return clipping * stddevs, min(clipping * length, norm)

@@ -19,10 +19,10 @@ def oracle_floor(
     *,
     mean: Floats,
     stddevs: Floats,
-    neighbours: str = "add-remove",
+    neighbors: str = "add-remove",
 ) -> Floats:
     """Clipped about the true `mean` in the shape of the true `stddevs`, noise at the full budget, the true count."""
-    noise, root, count = Gaussians(epsilon, delta, rng, neighbours), np.sqrt(stddevs), max(1, len(X))
+    noise, root, count = Gaussians(epsilon, delta, rng, neighbors), np.sqrt(stddevs), max(1, len(X))
     return clipped_mean(X, mean, floor_radius(stddevs, count), count, noise, noise.mu, scale=root)
 
 

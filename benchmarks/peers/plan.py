@@ -13,7 +13,7 @@ from benchmarks.peers.gaussians import Gaussians
 from benchmarks.peers.searches import crossing, medians, queries
 from benchmarks.peers.sums import clipped_mean, lengths
 from dimfree._types import Floats
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import Neighbors
 
 CENTRE, LENGTH, NOISE = 1 / 4, 3 / 16, 9 / 16  # shares of the precision: the experiments of the paper, σ given
 _WIDTH = 0.5  # of a median's bracket, in standard deviations
@@ -30,21 +30,23 @@ def plan(
     *,
     radius: float,
     stddevs: Floats,
-    neighbours: str = "add-remove",
+    neighbors: str = "add-remove",
 ) -> Floats | None:
     """Told: every coordinate's median lies in [-radius, radius]; the standard deviations of the columns."""
-    noise = Gaussians(epsilon, delta, rng, neighbours)
+    noise = Gaussians(epsilon, delta, rng, neighbors)
     count, _ = noise.count(len(X))
     if count < 1:
         return None
     mu, root = noise.left, np.sqrt(stddevs)
-    centre = medians(X, radius, _WIDTH * stddevs, noise, mu * math.sqrt(CENTRE))
-    reach = _clipping_radius(lengths(X, centre, root), _lengths(radius, stddevs), count, noise, mu * math.sqrt(LENGTH))
-    return clipped_mean(X, centre, reach, count, noise, mu * math.sqrt(NOISE), scale=root)
+    center = medians(X, radius, _WIDTH * stddevs, noise, mu * math.sqrt(CENTRE))
+    clipping = _clipping_radius(
+        lengths(X, center, root), _lengths(radius, stddevs), count, noise, mu * math.sqrt(LENGTH)
+    )
+    return clipped_mean(X, center, clipping, count, noise, mu * math.sqrt(NOISE), scale=root)
 
 
 def _lengths(radius: float, stddevs: Floats) -> Floats:
-    """Where a clipping radius is looked for: up to the length of a record within reach in every coordinate."""
+    """The search range of a clipping radius: up to the length of a record within bounds in every coordinate."""
     usual = math.sqrt(stddevs.sum())  # about the true mean
     low, high = usual * _SHORTEST, max(2 * radius * math.sqrt((1 / stddevs).sum()), usual / _SHORTEST)
     return np.asarray(low * _RATIO ** np.arange(math.ceil(math.log(high / low) / math.log(_RATIO)) + 1))
@@ -58,5 +60,5 @@ def _clipping_radius(found: Floats, grid: Floats, count: float, noise: Gaussians
     asked = queries(len(grid) - 1)
     missed = math.sqrt(asked) / mu * math.sqrt(math.log(asked / _FAILURE))
     level = max(0.5, 1 - (math.sqrt(count) + missed) / count)
-    moves = max(level, 1 - level) if noise.relation is Neighbours.ADD_REMOVE else 1.0
+    moves = max(level, 1 - level) if noise.relation is Neighbors.ADD_REMOVE else 1.0
     return crossing(lambda length: np.count_nonzero(found <= length) - level * len(found), grid, moves, noise, mu)

@@ -12,15 +12,15 @@ from dimfree._types import Floats
 _MOST_HALVINGS = 60  # beyond, the ends of a bracket are the same float
 
 
-def medians(X: Floats, reach: float, widths: Floats, noise: Gaussians, mu: float) -> Floats:
-    """The middle of a bracket about the median of every column inside [-reach, reach], no wider than asked.
+def medians(X: Floats, clipping: float, widths: Floats, noise: Gaussians, mu: float) -> Floats:
+    """The middle of a bracket about the median of every column inside [-reach, reach], of the given width.
 
     A query is #{x <= m} - #{x > m} at the middle of the bracket: one record moves it by one. A column whose bracket is
     narrow enough costs nothing more.
     """
-    halvings = np.clip(np.ceil(np.log2(2 * reach / widths)), 1, _MOST_HALVINGS)
+    halvings = np.clip(np.ceil(np.log2(2 * clipping / widths)), 1, _MOST_HALVINGS)
     each = mu / math.sqrt(halvings.sum())  # of one query
-    low, high = np.full(len(widths), -reach), np.full(len(widths), reach)
+    low, high = np.full(len(widths), -clipping), np.full(len(widths), clipping)
     for asked in range(int(halvings.max())):
         middle, is_open = (low + high) / 2, halvings > asked
         balance = sum(

@@ -15,35 +15,35 @@ def blocks(X: Floats) -> Iterator[Floats]:
     return (X[start : start + step] for start in range(0, len(X), step))
 
 
-def lengths(X: Floats, centre: Floats, scale: Floats | float = 1.0) -> Floats:
-    """|(x - centre) / scale| of every record."""
-    return np.concatenate([np.zeros(0), *(np.linalg.norm((rows - centre) / scale, axis=1) for rows in blocks(X))])
+def lengths(X: Floats, center: Floats, scale: Floats | float = 1.0) -> Floats:
+    """|(x - center) / scale| of every record."""
+    return np.concatenate([np.zeros(0), *(np.linalg.norm((rows - center) / scale, axis=1) for rows in blocks(X))])
 
 
-def clipped_sum(
-    X: Floats, centre: Floats, radius: float, scale: Floats | float = 1.0, reach: Floats | None = None
+def sum_clipped(
+    X: Floats, center: Floats, radius: float, scale: Floats | float = 1.0, clipping: Floats | None = None
 ) -> Floats:
-    """Σ of (x - centre) / scale, each shortened to `radius`; first every entry to within `reach`."""
+    """Σ of (x - center) / scale, each shortened to `radius`; first every entry to within `clipping`."""
     total = np.zeros(X.shape[1])
     for rows in blocks(X):
-        offsets = (rows - centre) / scale
-        if reach is not None:
-            np.clip(offsets, -reach, reach, out=offsets)
+        offsets = (rows - center) / scale
+        if clipping is not None:
+            np.clip(offsets, -clipping, clipping, out=offsets)
         total += np.minimum(1.0, radius / np.maximum(np.linalg.norm(offsets, axis=1), 1e-300)) @ offsets
     return total
 
 
 def clipped_mean(
     X: Floats,
-    centre: Floats,
+    center: Floats,
     radius: float,
     count: float,
     noise: Gaussians,
     mu: float,
     *,
     scale: Floats | float = 1.0,
-    reach: Floats | None = None,
+    clipping: Floats | None = None,
 ) -> Floats:
     """The mean of the clipped records, over a released or public count: one record moves the sum by its radius."""
-    total = clipped_sum(X, centre, radius, scale, reach)
-    return np.asarray(centre + scale * noise.release(total, noise.changed * radius, mu) / count)
+    total = sum_clipped(X, center, radius, scale, clipping)
+    return np.asarray(center + scale * noise.release(total, noise.changed * radius, mu) / count)

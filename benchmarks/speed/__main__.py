@@ -23,7 +23,7 @@ from benchmarks.speed.clocks import Row
 from dimfree.threads import cores
 
 
-def measured(name: str, small: bool, seed: int, folder: Path | None) -> dict[str, Any]:
+def with_measured_gains(name: str, small: bool, seed: int, folder: Path | None) -> dict[str, Any]:
     """The cell in a fresh process, or why there is none."""
     with TemporaryDirectory(dir=folder) as own:
         words = json.dumps({"small": small, "seed": seed, "folder": own})
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     result: dict[str, Any] = {"run": run, "cells": _earlier(folder)}
     for name in options.only:
-        cell = measured(name, options.small, options.seed, options.folder)
+        cell = with_measured_gains(name, options.small, options.seed, options.folder)
         result["cells"][name] = {"run": run, "small": options.small, **cell}
         print("\n".join(["", f"{name}:", *told(result["cells"][name], result)]), file=sys.stderr, flush=True)
         result["verdicts"] = verdicts(result["cells"])

@@ -19,11 +19,11 @@ import numpy as np
 import dimfree
 from benchmarks.speed import tables
 from benchmarks.speed.clocks import GIB, Row, TimedNoise, best, child, peak_gib, row, seconds
-from dimfree import read_table, release_mean, release_means, write_report
+from dimfree import read_table, release_group_means, release_mean
 from dimfree.data.formats.array_files import NpyStream
 from dimfree.data.records import Records, open_records
 
-PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
+BUDGET: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
 STREAMED = tuple(2**power for power in (16, 18, 20, 22))  # entries of a block of the streamed mean
 _DISK = 0.6  # of what is free there, for the Parquet file
 
@@ -67,7 +67,7 @@ def _streamed(stream: NpyStream, entries: int) -> Any:
 
 def _released(table: object, **options: Any) -> TimedNoise:
     noise = TimedNoise()
-    release_mean(table, **PROMISE, noise=noise, **options)
+    release_mean(table, **BUDGET, noise=noise, **options)
     return noise
 
 
@@ -157,9 +157,9 @@ def report(asked: Asked) -> list[Row]:
     rows = []
     for dimension, bar in ((200, 3.0), (1000, 10.0)) if asked.small else ((5000, 3.0), (100_000, 10.0)):
         X = tables.drawn(1000, dimension, asked.seed)
-        release = release_mean(X, **PROMISE, covariance=tables.stddevs(dimension) ** 2)
+        release = release_mean(X, **BUDGET, covariance=tables.stddevs(dimension) ** 2)
         path = asked.folder / f"{dimension}.html"
-        took = seconds(lambda release=release, path=path: write_report(release, path))
+        took = seconds(lambda release=release, path=path: release.write_report(path))
         rows.append(row(f"the page, d = {dimension}", took, "s", bar))
         rows.append(row(f"its size, d = {dimension}", path.stat().st_size / 1e6, "MB", 5.0))
     return rows
@@ -175,8 +175,8 @@ def answers(asked: Asked) -> list[Row]:
         given = {name: value for name, value in whole.items() if name != what}
         rows.append(row(f"plan, {what}", seconds(lambda given=given: dimfree.plan(**given)), "s", 2.0))
     X, groups = tables.drawn(8000, 20, asked.seed), np.repeat(np.array(list("abcd")), 2000)
-    took = seconds(lambda: release_means(X, groups=groups, keys=list("abcd"), **PROMISE))
-    return [*rows, row("release_means, 8000 × 20, four groups", took, "s", 2.0)]
+    took = seconds(lambda: release_group_means(X, by=groups, groups=list("abcd"), **BUDGET))
+    return [*rows, row("release_group_means, 8000 × 20, four groups", took, "s", 2.0)]
 
 
 CELLS: dict[str, Callable[[Asked], list[Row]]] = {

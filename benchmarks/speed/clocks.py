@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dimfree import SystemNoise
 from dimfree._types import Integers
+from dimfree.noise import SystemNoise
 
 GIB = 2.0**30
 

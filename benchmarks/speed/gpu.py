@@ -30,8 +30,8 @@ from dimfree.threads import cores
 SEED = 20250101
 FULL = ((1_000_000, 500), (4000, 20_000), (2000, 20_000))  # the last one goes by way of the ring
 QUICK = ((20_000, 50), (600, 1500))
-PROMISE = {"epsilon": 1.0, "delta": 1e-6}
-DROP: dict[str, Any] = {"on_missing": "drop"}
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+DROP: dict[str, Any] = {"missing": "complete-case"}
 RADII = np.geomspace(0.5, 2.0, 20)
 
 
@@ -75,7 +75,7 @@ class Bench:
 
 
 def released(X: object, **options: Any) -> dict[str, Any]:
-    release = release_mean(X, **{**PROMISE, **options}, noise=SeededNoise(7))
+    release = release_mean(X, **{**BUDGET, **options}, noise=SeededNoise(7))
     return json.loads(release.to_json())
 
 
@@ -103,19 +103,19 @@ def same_bits(bench: Bench, quick: bool) -> dict[str, bool]:
         "known": {"covariance": variances},
         "known, mixing": {"covariance": np.diag(variances) + 0.01},
         "learned scale": {"covariance": 25 * variances, "options": Options(scale="learn")},
-        "replace-one": {"neighbours": "replace-one"},
-        "drop": DROP,
+        "replace-one": {"neighbors": "replace-one"},
+        "complete-case": DROP,
         "small sample": {"covariance": variances, "options": Options(core_sample=3000), "epsilon": 4.0},
     }
     found = {name: _same_bits(bench, name, X, given) for name, given in options.items()}
     columns = {"by columns": {"objective": "relative"}, "by columns, drop": {"objective": "relative", **DROP}}
-    columns |= {"by columns, missing entries": {"objective": "relative", "on_missing": "column"}}
+    columns |= {"by columns, missing entries": {"objective": "relative", "missing": "available-case"}}
     found |= {name: _same_bits(bench, name, X, given) for name, given in columns.items()}
     return found | {"few, on the ring": _same_bits(bench, "few, on the ring", few, {})}
 
 
 def _same_bits(bench: Bench, name: str, X: np.ndarray, options: dict[str, Any]) -> bool:
-    if "on_missing" in options:
+    if "missing" in options:
         X = X.copy()
         X[5, 2], X[9], X[20], X[30, 1], X[::50, 0] = np.nan, np.inf, 1e300, -1e155, 1e17
     with np.errstate(all="ignore"):

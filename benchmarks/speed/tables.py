@@ -1,4 +1,4 @@
-"""Tables for the benchmark of speed: drawn in memory, or written block by block, so that none is held as a whole."""
+"""Tables for the benchmark of speed: drawn in memory, or written block by block to save memory."""
 
 from collections.abc import Iterator
 from itertools import chain

@@ -1,4 +1,4 @@
-"""Exceptions. Their texts speak of parameters and schema, never of record values or of the number of records."""
+"""Errors and warnings. Their texts name parameters and schema, never values of records or their number."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,53 +6,69 @@ from typing import NoReturn
 
 
 class DimfreeError(Exception):
-    """The base class of every exception that dimfree raises on purpose."""
+    """Base class of all errors of dimfree."""
 
 
-class InvalidParameter(DimfreeError, ValueError):
-    """A parameter (budget, shape, option) cannot be used. The message names it, its value and the remedy."""
+class InvalidParameterError(DimfreeError, ValueError):
+    """A parameter cannot be used. The message names the parameter, its value and the remedy. No budget was charged."""
 
 
-class InvalidRecords(DimfreeError, ValueError):
-    """The table of records cannot be used: wrong rank, non-numeric column, wrong width, a non-finite entry."""
+class InvalidDataError(DimfreeError, ValueError):
+    """The table cannot be used: text columns, wrong width, or a missing value with `missing="raise"`."""
 
 
-class InvalidFile(DimfreeError, ValueError):
+class InvalidFileError(DimfreeError, ValueError):
     """A file cannot be read or written. The message names the path and the remedy."""
 
 
-class LostWorkers(DimfreeError, RuntimeError):
-    """A Dask scheduler did not return a result: it cannot be reached, its workers died, or a task failed."""
+class ClusterError(DimfreeError, RuntimeError):
+    """A Dask scheduler did not return a result: no connection, dead workers, or a failed task."""
 
 
-class BudgetExceeded(DimfreeError, ValueError):
-    """A ledger has too little budget left for this release. The message states the largest next epsilon."""
+class BudgetExceededError(DimfreeError, ValueError):
+    """A privacy ledger has too little budget left. The message states the largest next epsilon."""
 
 
-class RefusedRelease(DimfreeError, RuntimeError):
+class RefusedReleaseError(DimfreeError, RuntimeError):
     """The mean of a refused release was read."""
 
 
-class NoiseMisuse(DimfreeError, RuntimeError):
-    """Noise was drawn by a process that does not own the release."""
+class NoiseMisuseError(DimfreeError, RuntimeError):
+    """A forked process drew the noise of its parent."""
 
 
 class InstallationError(DimfreeError, RuntimeError):
-    """A library that every release needs cannot be loaded or used. Raised before anything is charged."""
+    """A library that every release needs cannot be loaded or used. No budget was charged."""
 
 
 class AccountingError(DimfreeError, ValueError):
-    """The charges of a run contradict its budget. By calibration this never happens; nothing is released if it does."""
+    """The charges of a run exceed its budget. By construction this never happens; nothing is released."""
 
 
-class OutOfMemory(DimfreeError, MemoryError):
-    """There is not enough memory. The message is the same for every table."""
+class OutOfMemoryError(DimfreeError, MemoryError):
+    """There is not enough memory. The message is the same for every table. Count the budget as spent."""
+
+
+class WeakGuaranteeWarning(UserWarning):
+    """Epsilon or delta is so large that the guarantee protects little. Raised before a record is read."""
+
+
+class IdentifierWarning(UserWarning):
+    """A column to be averaged looks like an identifier. Raised before budget is charged."""
+
+
+class RefusalWarning(UserWarning):
+    """A fit of `PrivateMean` was refused: `location_` is NaN, and `release_.refusal` states the reason."""
+
+
+class UnresolvedColumnWarning(UserWarning):
+    """`PrivateStandardScaler` could not estimate the SD of a column."""
 
 
 def raise_alone(error: BaseException) -> NoReturn:
-    """Raise an error without cause, context and notes: those that led to it may quote records.
+    """Raise an error without cause, context and notes, which may contain data.
 
-    `from None` hides the context of an error from a traceback, but leaves it in `__context__` for loggers to find.
+    `from None` hides the context from a traceback, but `__context__` keeps it, and loggers read it.
     """
     vars(error).pop("__notes__", None)
     try:
@@ -63,15 +79,15 @@ def raise_alone(error: BaseException) -> NoReturn:
 
 
 @contextmanager
-def memory_unspoken() -> Iterator[None]:
-    """Replace NumPy's MemoryError, whose text reveals the number of records, by OutOfMemory."""
+def redact_memory_errors() -> Iterator[None]:
+    """Replace NumPy's MemoryError, whose text reveals the number of records, by OutOfMemoryError."""
     try:
         yield
     except MemoryError:
-        raise_alone(OutOfMemory(NO_MEMORY))
+        raise_alone(OutOfMemoryError(NO_MEMORY))
 
 
 NO_MEMORY = (
-    "There is not enough memory for this table: use a machine with more, fewer columns, a smaller core_sample, or no "
-    "basis, which makes sparse rows dense. Count the budget as spent."
+    "There is not enough memory for this table. Use more memory, fewer columns, a smaller core_sample, or "
+    "basis=None, which keeps sparse rows sparse. Count the budget as spent."
 )

@@ -1,4 +1,4 @@
-"""The only place that draws random numbers. Mechanisms get a `Noise` object and ask it for integers.
+"""The only place that draws random numbers. Mechanisms draw integers from a `Noise` object.
 
 `SystemNoise` is private: OpenDP's exact discrete Gaussian and Laplace samplers, and uniform integers, all from the
 random bytes of the operating system. `SeededNoise` is for tests and simulations: it is reproducible, and a release that
@@ -15,32 +15,32 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree._validate import check_count, quoted
-from dimfree.errors import DimfreeError, InstallationError, InvalidParameter, NoiseMisuse
+from dimfree._validate import check_count, quote
+from dimfree.errors import DimfreeError, InstallationError, InvalidParameterError, NoiseMisuseError
 from dimfree.threads import cores, in_order
 
-LARGEST_STDDEV = 2.0**56  # in grid steps; beyond it the sampler's integers could saturate
-LARGEST_LAPLACE = 2.0**52  # likewise; its tails are longer: e^-2048 at 2^63
-_TRIED = (("gaussian", 1.0, 1), ("laplace", 1.0, 1), ("below", 3, 1), ("coin", 1, 3))  # and thrown away
+MAX_STDDEV = 2.0**56  # in grid steps; beyond it the sampler's integers could saturate
+MAX_LAPLACE_SCALE = 2.0**52  # likewise; its tails are longer: e^-2048 at 2^63
+_TRIED = (("gaussian", 1.0, 1), ("laplace", 1.0, 1), ("below", 3, 1), ("coin", 1, 3))  # trial draws, thrown away
 
-_FEW_DRAWS = 2**10  # are made before a thread is started
+_FEW_DRAWS = 2**10  # draws for which no thread is started
 
 
 class Noise(Protocol):
-    """What a mechanism may draw."""
+    """The draws that a mechanism may make."""
 
     @property
     def private(self) -> bool: ...
 
     def gaussian(self, stddev: float, size: int) -> NDArray[np.int64]:
-        """Independent discrete Gaussian integers.
+        """Draw independent discrete Gaussian integers.
 
         Parameters
         ----------
         stddev : float
             At most 2**56.
         size : int
-            How many.
+            The number of draws.
 
         Returns
         -------
@@ -50,14 +50,14 @@ class Noise(Protocol):
         ...
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
-        """Independent discrete Laplace integers: z has weight exp(-|z| / scale).
+        """Draw independent discrete Laplace integers: z has weight exp(-|z| / scale).
 
         Parameters
         ----------
         scale : float
             Above 0, at most 2**52.
         size : int
-            How many.
+            The number of draws.
 
         Returns
         -------
@@ -67,7 +67,7 @@ class Noise(Protocol):
         ...
 
     def coin(self, numerator: int, denominator: int) -> bool:
-        """True with probability exactly numerator / denominator.
+        """Return True with probability exactly numerator / denominator.
 
         Parameters
         ----------
@@ -82,14 +82,14 @@ class Noise(Protocol):
         ...
 
     def below(self, bound: int, size: int) -> NDArray[np.int64]:
-        """Independent uniform integers in [0, bound).
+        """Draw independent uniform integers in [0, bound).
 
         Parameters
         ----------
         bound : int
             Above 0.
         size : int
-            How many.
+            The number of draws.
 
         Returns
         -------
@@ -99,23 +99,23 @@ class Noise(Protocol):
         ...
 
 
-def opened(noise: Noise | None) -> Noise:
-    """The noise of a release: the system's own where none was given; another must say whether it is private.
+def open_noise(noise: Noise | None) -> Noise:
+    """Return the noise of a release: `SystemNoise` by default; other noise must declare whether it is private.
 
-    System noise is tried out here, before a release is charged. Seeded noise is not: its draws are in order.
+    System noise makes trial draws here, before a release is charged. Seeded noise does not: its draws are in order.
     """
     noise = SystemNoise() if noise is None else noise
     if not isinstance(getattr(noise, "private", None), bool):
-        raise InvalidParameter(f"Expected noise to be None, or SeededNoise(seed) for a test, got {quoted(noise)}.")
+        raise InvalidParameterError(f"`noise` must be None, or SeededNoise(seed) for a test, got {quote(noise)}.")
     if (require_draws := getattr(type(noise), "_require_draws", None)) is not None:
         require_draws(noise)
     return noise
 
 
 def check_noise(noise: Noise, draw: str) -> Noise:
-    """The same object; an error if it has no method called `draw`."""
+    """Return the same object; refuse it if it has no method called `draw`."""
     if not callable(getattr(type(noise), draw, None)):
-        raise InvalidParameter(f"Expected noise to be SystemNoise() or SeededNoise(seed), got {quoted(noise)}.")
+        raise InvalidParameterError(f"`noise` must be SystemNoise() or SeededNoise(seed), got {quote(noise)}.")
     return noise
 
 
@@ -131,8 +131,8 @@ class SystemNoise:
 
     Raises
     ------
-    NoiseMisuse
-        By every method: in another process, or for a scale that 64-bit integers cannot hold.
+    NoiseMisuseError
+        By every method, in another process or for a scale that does not fit 64-bit integers.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class SystemNoise:
         from opendp.metrics import l2_distance
 
         sampler = make_gaussian(_integer_vectors(), l2_distance(T=float), scale=float(stddev))
-        parts = in_order(partial(_added_to_zeros, sampler), _shares(int(size)), cores())
+        parts = in_order(partial(_draw_on_zeros, sampler), _shares(int(size)), cores())
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
     def laplace(self, scale: float, size: int) -> NDArray[np.int64]:
@@ -179,7 +179,7 @@ class SystemNoise:
         return np.array([secrets.randbelow(int(bound)) for _ in range(size)], dtype=np.int64)
 
     def _require_draws(self) -> None:
-        """Raise what the first draw of each kind would raise. The draws are thrown away: added to no statistic."""
+        """Make one draw of each kind, so that an error appears before the charge. The draws are thrown away."""
         try:
             for draw, *asked in _TRIED:
                 getattr(self, draw)(*asked)
@@ -193,10 +193,10 @@ class SystemNoise:
 
     def _check_owner(self) -> None:
         if os.getpid() != self._owner:
-            raise NoiseMisuse("This noise was made in another process; draw only in the process that releases.")
+            raise NoiseMisuseError("This SystemNoise was made in another process. Draw where the release is made.")
 
     def __reduce__(self) -> str:
-        raise NoiseMisuse("Noise cannot be copied to another process; make SystemNoise() there instead.")
+        raise NoiseMisuseError("SystemNoise cannot be copied to another process. Make SystemNoise() there instead.")
 
 
 class SeededNoise:
@@ -209,7 +209,7 @@ class SeededNoise:
 
     Raises
     ------
-    InvalidParameter
+    InvalidParameterError
         If `seed` is not a whole number of at least 0.
 
     Examples
@@ -243,35 +243,35 @@ class SeededNoise:
         return self._generator.integers(0, bound, size, dtype=np.int64)
 
 
-_SPANS: tuple[type, ...] = (np.timedelta64,)  # NumPy counts it among the integers
+_TIMES: tuple[type, ...] = (np.timedelta64,)  # a subclass of NumPy's integers
 
 
 def _check_whole(*numbers: int) -> None:
-    """Integers of Python or NumPy that are at least 0 and fit 64 bits."""
+    """Refuse all but Python or NumPy integers that are at least 0 and fit 64 bits."""
     for number in numbers:
-        if not isinstance(number, int | np.integer) or isinstance(number, bool) or type(number) in _SPANS:
-            raise NoiseMisuse("Expected whole numbers.")
+        if not isinstance(number, int | np.integer) or isinstance(number, bool) or type(number) in _TIMES:
+            raise NoiseMisuseError("Counts and bounds of noise must be whole numbers.")
         if not 0 <= number < 2**63:
-            raise NoiseMisuse("Expected whole numbers of at least 0 that fit 64 bits.")
+            raise NoiseMisuseError("Counts and bounds of noise must be at least 0 and fit 64 bits.")
 
 
 def _check_coin(numerator: int, denominator: int) -> None:
-    """Any length is allowed: pass probabilities are exact fractions."""
-    whole = all(isinstance(part, int | np.integer) and type(part) not in _SPANS for part in (numerator, denominator))
+    """Refuse all but a fraction of whole numbers of any length: pass probabilities are exact fractions."""
+    whole = all(isinstance(part, int | np.integer) and type(part) not in _TIMES for part in (numerator, denominator))
     if not whole or not denominator > 0:
-        raise NoiseMisuse("Expected a fraction of whole numbers, its denominator above 0.")
+        raise NoiseMisuseError("The probability of a coin must be a fraction of whole numbers, denominator above 0.")
 
 
 def _float(number: object) -> float:
-    """The number as a float; NaN if it is no real number or too large."""
+    """Return the number as a float; NaN if it is not a real number or too large."""
     try:
-        return float(number) if isinstance(number, Real) and type(number) not in _SPANS else math.nan
+        return float(number) if isinstance(number, Real) and type(number) not in _TIMES else math.nan
     except OverflowError:
         return math.nan
 
 
 def _integer_vectors() -> Any:
-    """OpenDP's domain of integer vectors; its constructors ask for consent to "contrib"."""
+    """Return OpenDP's domain of integer vectors; its constructors require the feature "contrib"."""
     from opendp.mod import enable_features
 
     enable_features("contrib")
@@ -280,31 +280,31 @@ def _integer_vectors() -> Any:
 
 @cache
 def _integer_domain() -> Any:
-    """The same for all draws: making it takes as long as a draw."""
+    """Make the domain once for all draws: it takes as long as a draw."""
     from opendp.domains import atom_domain, vector_domain
 
     return vector_domain(atom_domain(T="i64"))
 
 
 def _shares(size: int) -> list[int]:
-    """How many of the draws each thread makes: all by one, if they are few."""
+    """Return how many of the draws each thread makes: one thread makes a few draws alone."""
     threads = max(1, min(cores(), size // _FEW_DRAWS))
     return [size // threads + (place < size % threads) for place in range(threads)]
 
 
-def _added_to_zeros(sampler: Any, size: int) -> NDArray[np.int64]:
-    """What OpenDP's sampler adds to so many zeros: independent draws, on whatever thread they are made."""
+def _draw_on_zeros(sampler: Any, size: int) -> NDArray[np.int64]:
+    """Return what OpenDP's sampler adds to this number of zeros: independent draws, on any thread."""
     return np.array(sampler(np.zeros(size, dtype=np.int64)), dtype=np.int64)
 
 
 def _check_stddev(stddev: float, size: int) -> None:
     _check_whole(size)
-    if not 0 <= _float(stddev) <= LARGEST_STDDEV:
-        raise NoiseMisuse("Expected noise that fits 64-bit integers: use a coarser grid.")
+    if not 0 <= _float(stddev) <= MAX_STDDEV:
+        raise NoiseMisuseError("The SD of the noise must be at least 0 and fit 64-bit integers: use a coarser grid.")
 
 
 def _check_scale(scale: float, size: int) -> None:
-    """A scale above 0 (at 0 nothing would be added), and small enough that the integers cannot saturate."""
+    """Refuse a scale of 0, which would add nothing, and one so large that the integers could saturate."""
     _check_whole(size)
-    if not 0 < _float(scale) <= LARGEST_LAPLACE:
-        raise NoiseMisuse("Expected noise of a scale above 0 that fits 64-bit integers: use another grid.")
+    if not 0 < _float(scale) <= MAX_LAPLACE_SCALE:
+        raise NoiseMisuseError("The scale of Laplace noise must be above 0 and fit 64-bit integers: use another grid.")

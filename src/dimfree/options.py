@@ -1,4 +1,4 @@
-"""`Options`: the expert options of a release, checked once. All of them are public."""
+"""`Options`: the expert options of a release. All of them are public."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -9,40 +9,40 @@ Scale = Literal["auto", "known", "learn"]
 Tails = Literal["heavy", "gaussian"]
 
 AUTO = "auto"
-MOST_OUTLIERS = 0.3  # a share that is below this
+MAX_OUTLIERS = 0.3
 
-
-_CHECK_OUTLIERS = Need(f"a number in [0, {MOST_OUTLIERS})", lambda number: 0 <= number < MOST_OUTLIERS)
+_CHECK_OUTLIERS = Need(f"a number in [0, {MAX_OUTLIERS})", lambda number: 0 <= number < MAX_OUTLIERS)
 
 
 @dataclass(frozen=True)
 class Options:
-    """Expert options of `release_mean` and `release_means`. The defaults serve almost everybody.
+    """Expert options of `release_mean` and `release_group_means`. The defaults suit almost every table.
 
-    Options are public: choose them before you look at the records.
+    Options are public: choose them without the private records.
 
     Parameters
     ----------
     core_sample : int or "auto"
-        About how many records the core compares with each other, which takes quadratic time. The stages use all.
+        Number of records that the stable core compares with each other, in quadratic time. All other steps use all
+        records.
     scale : {"auto", "known", "learn"}
-        "learn" takes a known covariance as right up to one unknown factor, which is learned inside the budget.
-        "auto" is "known"; but where `release_means` learns the shape that groups share, it is "learn": each group
-        learns its own factor.
+        "learn" takes a known covariance as correct up to one unknown factor, which is privately estimated. "auto" is
+        "known", except if `release_group_means` estimates the variances that groups share: then it is "learn", and
+        each group has its own factor.
     tails : {"heavy", "gaussian"}
-        With a known covariance: "heavy" makes the friend radius half as large again as is best for Gaussian records;
-        "gaussian" does not.
+        With a known covariance: "heavy" uses 1.5 times the friend radius that is best for Gaussian records, "gaussian"
+        uses that radius.
     outliers : float
-        The share of arbitrary records that is tolerated, in [0, 0.3). A larger share costs accuracy.
+        Tolerated share of arbitrary records, in [0, 0.3). A larger share costs accuracy.
     window : (float, float)
-        Where an unknown scale is searched, in the units of the records: the distance of two typical records lies
+        Search range of an unknown scale, in the units of the records: the distance of two typical records must lie
         between the two numbers.
     failure_probability : float
-        The chance of a refusal on honest data that is accepted, in (0, 1).
+        Accepted probability of a refusal of data that fit the model, in (0, 1).
 
     Raises
     ------
-    InvalidParameter
+    InvalidParameterError
         If a value cannot be used.
 
     Examples

@@ -1,7 +1,7 @@
-"""How far a pass over the records is, for a progress bar on the terminal of the data owner.
+"""Progress of a pass over the records, for a progress bar on the terminal of the data owner.
 
-A listener is given the name of the stage, which is public, and how many rows of how many were read. Under add/remove
-that is private: it must not be logged or written. It never sees a value and cannot change a result.
+A listener receives the public name of the stage, the number of rows read and the number of all rows. Under add-remove
+both numbers are private: they must not be logged or written. It receives no value and cannot change a result.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,8 +16,8 @@ _stage: ContextVar[str] = ContextVar("stage", default="")
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Every pass inside this block is reported to the listener."""
+def report_to(listener: Listener) -> Iterator[None]:
+    """Report every pass inside this block to the listener."""
     before = _listener.set(listener)
     try:
         yield
@@ -27,7 +27,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def during(stage: str) -> Iterator[None]:
-    """The name of the passes inside this block; also a decorator."""
+    """Name the passes inside this block; also a decorator."""
     before = _stage.set(stage)
     try:
         yield
@@ -35,7 +35,8 @@ def during(stage: str) -> Iterator[None]:
         _stage.reset(before)
 
 
-def heard(done: int, total: int) -> None:
+def report_progress(done: int, total: int) -> None:
+    """Report the rows read so far, and all rows, to the listener, if there is one."""
     listener = _listener.get()
     if listener is not None:
         listener(_stage.get(), done, total)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import (
     calibrate_bounded,
     calibrate_filtered,
@@ -17,8 +17,8 @@ from dimfree.accounting.calibrate import (
     calibrate_public_count,
     remaining_mu,
 )
-from dimfree.accounting.discrete import idealised
-from dimfree.accounting.events import COUNT_STEPS, Bounded, Costs, Gaussian, charged_gaussian, counted_records
+from dimfree.accounting.discrete import idealize
+from dimfree.accounting.events import COUNT_STEPS, Bounded, Costs, Gaussian, charge_gaussian, make_count
 from dimfree.accounting.precision import compose, largest_mu
 from dimfree.kernel.statistics.stable import mean_event
 from dimfree.paper.averaging import bound_distance
@@ -35,13 +35,13 @@ def releases_of(branch):
     """What a run on this branch releases, spending all of its precision."""
     if isinstance(branch, Bounded):
         share = math.sqrt(0.3) * branch.mu
-        total = charged_gaussian(2.0 * COUNT_STEPS + 1, share, 1, 1 / COUNT_STEPS, "total weight")
+        total = charge_gaussian(2.0 * COUNT_STEPS + 1, share, 1, 1 / COUNT_STEPS, "total weight")
         return total, mean_event(1e3, remaining_mu(branch, total.mu), DIMENSION, 1.0, "mean")[0]
     return (mean_event(1e3, branch.mu, DIMENSION, 1.0, "mean")[0],)
 
 
 def before_of(plan):
-    return () if plan.count_stddev is None else (counted_records(plan.count_stddev),)
+    return () if plan.count_stddev is None else (make_count(plan.count_stddev),)
 
 
 def searches_of(branch):
@@ -51,10 +51,10 @@ def searches_of(branch):
 def ledgers_of(budget, relation, plan, menus):
     """The ledger of every way that a run can go, a refusal included."""
     before = before_of(plan)
-    for menu in menus:
-        yield Costs(budget, relation, before, menu)
-        for chosen, branch in enumerate(menu):
-            yield Costs(budget, relation, before, menu, chosen, releases_of(branch), searches=searches_of(branch))
+    for branches in menus:
+        yield Costs(budget, relation, before, branches)
+        for chosen, branch in enumerate(branches):
+            yield Costs(budget, relation, before, branches, chosen, releases_of(branch), searches=searches_of(branch))
 
 
 def assert_within(budget, ledgers):
@@ -68,7 +68,7 @@ def assert_within(budget, ledgers):
 def test_a_private_count_and_its_menu_fit_the_budget(epsilon, delta):
     budget = Budget(epsilon, delta)
     plan = calibrate_private_count(budget, FAILURE, untested=True)
-    worst = assert_within(budget, ledgers_of(budget, Neighbours.ADD_REMOVE, plan, [plan.menu]))
+    worst = assert_within(budget, ledgers_of(budget, Neighbors.ADD_REMOVE, plan, [plan.branches]))
     assert worst > 0.4 * delta  # nothing much is wasted
     assert plan.untested is not None
 
@@ -80,7 +80,7 @@ def test_the_stable_core_alone_fits_the_budget(epsilon, delta, search_share):
     plan = calibrate_private_count(budget, FAILURE, search_share=search_share)
     assert plan.untested is None
     assert len(plan.tested) >= 3
-    assert_within(budget, ledgers_of(budget, Neighbours.ADD_REMOVE, plan, [plan.menu]))
+    assert_within(budget, ledgers_of(budget, Neighbors.ADD_REMOVE, plan, [plan.branches]))
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), ALL)
@@ -93,16 +93,16 @@ def test_every_branch_of_a_public_count_fits_the_budget(epsilon, delta, search_s
     assert all((branch.search_mu > 0) == (search_share > 0) for branch in plan.tested)
     menus = [(branch,) for branch in plan.tested]
     if menus:
-        assert_within(budget, ledgers_of(budget, Neighbours.REPLACE_ONE, plan, menus))
+        assert_within(budget, ledgers_of(budget, Neighbors.REPLACE_ONE, plan, menus))
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [*EXTREMES, (100.0, 1e-6), (1000.0, 1e-6), (1.0, 1e-15), (1e-3, 0.3)])
 def test_the_bounded_and_the_filtered_branch_fit_the_budget(epsilon, delta):
     budget = Budget(epsilon, delta)
     bounded, filtered = calibrate_bounded(budget), calibrate_filtered(budget)
-    ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (bounded,), 0, releases_of(bounded))
+    ledger = Costs(budget, Neighbors.ADD_REMOVE, (), (bounded,), 0, releases_of(bounded))
     assert 0.99 * delta <= ledger.delta() <= delta
-    ledger = Costs(budget, Neighbours.ADD_REMOVE, (), (filtered,), 0, releases_of(filtered), filtered=True)
+    ledger = Costs(budget, Neighbors.ADD_REMOVE, (), (filtered,), 0, releases_of(filtered), filtered=True)
     assert 0 < ledger.delta() <= delta
 
 
@@ -135,10 +135,10 @@ def test_what_remains_never_exceeds_the_branch(spent):
 def test_a_huge_epsilon_is_still_accounted_for(epsilon):
     budget = Budget(epsilon, 1e-6)
     plan = calibrate_private_count(budget, FAILURE, untested=True)
-    assert_within(budget, ledgers_of(budget, Neighbours.ADD_REMOVE, plan, [plan.menu]))
+    assert_within(budget, ledgers_of(budget, Neighbors.ADD_REMOVE, plan, [plan.branches]))
 
 
-# ---- a branch without a test (P18): part of the maximum over the menu, gives way to tested ones
+# ---- a branch without a test (P18): part of the maximum over the branches, gives way to tested ones
 
 ROUGH, SEARCHED, SPLIT = 0.035, 0.07, (0.2, 0.3, 0.5)
 DELTAS = (1e-12, 1e-11, 1e-9, 1e-6, 1e-3, 1e-2, 0.5)
@@ -147,12 +147,12 @@ BESIDE = [(0.1, 1e-2), (1.0, 1e-12), (1.0, 1e-6), (1.0, 1e-2), (4.0, 1e-9), (20.
 LATE = [pytest.param(*pair, marks=pytest.mark.slow) for pair in [(0.1, 1e-6), (0.01, 1e-3)]]
 
 
-def spent(budget, relation, plan, menu):
+def spent(budget, relation, plan, branches):
     """The ledger of a run that releases all that the branch without a test declares, in three parts."""
     parts = [
-        charged_gaussian(2.0**24, math.sqrt(share * (1 - 1e-12)) * plan.untested.mu, 1, 1.0, "mean") for share in SPLIT
+        charge_gaussian(2.0**24, math.sqrt(share * (1 - 1e-12)) * plan.untested.mu, 1, 1.0, "mean") for share in SPLIT
     ]
-    return Costs(budget, relation, before_of(plan), menu, menu.index(plan.untested), tuple(parts))
+    return Costs(budget, relation, before_of(plan), branches, branches.index(plan.untested), tuple(parts))
 
 
 @pytest.mark.parametrize("delta", DELTAS)
@@ -160,13 +160,13 @@ def spent(budget, relation, plan, menu):
 def test_gaussian_releases_alone_fit_the_budget(epsilon, delta):
     """The smallest delta too, where the rounding of the accountant is a tenth of it."""
     budget = Budget(epsilon, delta)
-    for relation in Neighbours:
-        plan = calibrate_gaussian(budget, private_count=relation is Neighbours.ADD_REMOVE)
-        assert (plan.count_stddev is not None) == (relation is Neighbours.ADD_REMOVE)
-        assert len(plan.menu) == 1
-        assert 0.5 * delta <= spent(budget, relation, plan, plan.menu).delta() <= delta
+    for relation in Neighbors:
+        plan = calibrate_gaussian(budget, private_count=relation is Neighbors.ADD_REMOVE)
+        assert (plan.count_stddev is not None) == (relation is Neighbors.ADD_REMOVE)
+        assert len(plan.branches) == 1
+        assert 0.5 * delta <= spent(budget, relation, plan, plan.branches).delta() <= delta
         count_mu = 0.0 if plan.count_stddev is None else 1 / plan.count_stddev
-        whole = largest_mu(*idealised(budget.usable_epsilon, delta))
+        whole = largest_mu(*idealize(budget.usable_epsilon, delta))
         assert whole / 1.0051 <= compose((count_mu, plan.untested.mu)) <= whole * (1 + 1e-12)
 
 
@@ -178,16 +178,16 @@ def test_beside_tested_branches_the_whole_menu_fits_and_no_ladder_changes(epsilo
     without = calibrate_private_count(budget, ROUGH, search_share=SEARCHED)
     assert plan.tested == without.tested
     assert replace(plan, untested=None) == without
-    assert spent(budget, Neighbours.ADD_REMOVE, plan, plan.menu).delta() <= delta
-    assert plan.untested.mu >= 0.94 * largest_mu(*idealised(budget.usable_epsilon, delta))
+    assert spent(budget, Neighbors.ADD_REMOVE, plan, plan.branches).delta() <= delta
+    assert plan.untested.mu >= 0.94 * largest_mu(*idealize(budget.usable_epsilon, delta))
 
 
 def test_under_replace_one_each_branch_fits_alone():
-    """A public number chooses: what is charged is one branch, the same as where nothing else is on the menu."""
+    """A public number chooses: what is charged is one branch, the same as if it is the only branch."""
     budget = Budget(1.0, 1e-6)
     plan = calibrate_public_count(budget, ROUGH, search_share=SEARCHED)
     assert plan.untested == calibrate_gaussian(budget, private_count=False).untested
-    assert spent(budget, Neighbours.REPLACE_ONE, plan, (plan.untested,)).delta() <= 1e-6
+    assert spent(budget, Neighbors.REPLACE_ONE, plan, (plan.untested,)).delta() <= 1e-6
 
 
 def test_the_twin_that_prices_two_menus_apart_is_caught():
@@ -195,7 +195,7 @@ def test_the_twin_that_prices_two_menus_apart_is_caught():
     budget = Budget(1.0, 1e-6)
     tested = calibrate_private_count(budget, ROUGH, search_share=SEARCHED)
     alone = calibrate_gaussian(budget, private_count=True)
-    before = (counted_records(tested.count_stddev),)
-    apart = [Costs(budget, Neighbours.ADD_REMOVE, before, plan.menu).delta() for plan in (tested, alone)]
-    joint = Costs(budget, Neighbours.ADD_REMOVE, before, (*tested.menu, *alone.menu)).delta()
+    before = (make_count(tested.count_stddev),)
+    apart = [Costs(budget, Neighbors.ADD_REMOVE, before, plan.branches).delta() for plan in (tested, alone)]
+    joint = Costs(budget, Neighbors.ADD_REMOVE, before, (*tested.branches, *alone.branches)).delta()
     assert max(apart) <= 1e-6 < joint

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
 from dimfree.accounting.events import Bounded, Costs, Gaussian, OnlyGaussian, Tested
 from dimfree.accounting.ladder import DENOMINATOR
@@ -15,7 +15,7 @@ from dimfree.accounting.losses import Pure
 from dimfree.accounting.precision import hockey_stick, largest_mu
 from dimfree.accounting.several_runs import BranchChoice, ComposedRuns, Composition
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 STEPS = 2**24
 
 
@@ -29,9 +29,9 @@ def gaussians(budget: Budget, *mus: float) -> Costs:
 
 def run(budget: Budget, *, search_share: float = 0.0, untested: bool = False) -> Costs:
     """The ledger that a release of this budget begins with under add/remove."""
-    menu = calibrate_private_count(budget, 0.0035, untested=untested, search_share=search_share)
-    assert menu.count_stddev is not None
-    return Costs(budget, ADD, (gaussian(1 / menu.count_stddev),), menu.menu)
+    found = calibrate_private_count(budget, 0.0035, untested=untested, search_share=search_share)
+    assert found.count_stddev is not None
+    return Costs(budget, ADD, (gaussian(1 / found.count_stddev),), found.branches)
 
 
 def true_divergence(epsilon: float, mu_before: float, tests: list[tuple[Tested, int, int]]) -> float:
@@ -131,7 +131,7 @@ def test_a_run_that_lists_what_happened_counts_as_what_it_promised() -> None:
 
 def test_a_refused_run_costs_as_much_as_one_that_released() -> None:
     whole = run(Budget(1, 1e-6))
-    released = replace(whole, chosen=0, after=(gaussian(whole.menu[0].mu * 0.99),))
+    released = replace(whole, chosen=0, after=(gaussian(whole.branches[0].mu * 0.99),))
     assert ComposedRuns((whole, whole)).delta(1.4) == ComposedRuns((released, released)).delta(1.4)
 
 
@@ -147,10 +147,10 @@ def test_a_public_refusal_costs_nothing() -> None:
 
 
 def test_a_menu_is_at_least_each_of_its_branches_everywhere() -> None:
-    menu = calibrate_private_count(Budget(1, 1e-6), 0.0035, untested=True).menu
+    branches = calibrate_private_count(Budget(1, 1e-6), 0.0035, untested=True).branches
     x = np.linspace(0, 3, 1250)  # several pieces
-    curve, below = BranchChoice(menu).profile(x), BranchChoice(menu).profile(-x)
-    assert all((curve >= np.minimum(branch.profile(x), 1) - 1e-15).all() for branch in menu)
+    curve, below = BranchChoice(branches).profile(x), BranchChoice(branches).profile(-x)
+    assert all((curve >= np.minimum(branch.profile(x), 1) - 1e-15).all() for branch in branches)
     assert (below >= 1 - np.exp(-x) * (1 - curve) - 1e-15).all()  # the other direction
     assert curve.max() <= 1
-    assert any(isinstance(branch, OnlyGaussian) for branch in menu)
+    assert any(isinstance(branch, OnlyGaussian) for branch in branches)

@@ -12,23 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import comb
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.losses import (
     _FEW,
     Approximate,
     Dots,
     Pure,
-    _convolved,
+    _convolve,
     around,
     between,
     response_profile,
 )
 from dimfree.accounting.precision import hockey_stick, largest_mu
 from dimfree.accounting.several_runs import Composition, costs_from_dict
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 
-ADD = Neighbours.ADD_REMOVE
+ADD = Neighbors.ADD_REMOVE
 FINE = 2.0**26  # grid steps to one standard deviation
 
 
@@ -41,7 +41,7 @@ def gaussian(mu):
 
 
 def responses(each, times, level, delta=0.0):
-    """The exact divergence of `times` randomised responses that each tell all with probability delta."""
+    """The exact divergence of `times` randomized responses that each tell all with probability delta."""
     heads = np.arange(times + 1)
     lost = (2 * heads - times) * each
     mass = comb(times, heads) * np.exp(heads * each) / (1 + math.exp(each)) ** times
@@ -113,7 +113,7 @@ def test_shares_that_sum_to_the_budget_need_no_delta():
 
 def test_a_sum_above_the_budget_by_the_last_bit_is_not_taken_for_it():
     above = composed(1.0, Pure("a", 0.5), Pure("b", math.nextafter(0.5, 1)))
-    assert above._added() == 1
+    assert above._add_up() == 1
     assert above.delta() > 0
 
 
@@ -161,7 +161,7 @@ def test_advanced_composition_holds_with_its_factor_of_two_only(each, times, del
 
 MIXED = Composition(
     Budget(1.0, 1e-6),
-    Neighbours.REPLACE_ONE,
+    Neighbors.REPLACE_ONE,
     (gaussian(0.1), Pure("count", 0.1), Approximate("histogram", 0.2, 1e-7)),
 )
 
@@ -178,10 +178,10 @@ def test_what_is_written_is_read_again():
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
 def test_impossible_losses_are_refused(epsilon):
     for make in (lambda e: Pure("a", e), lambda e: Approximate("a", e, 0.1)):
-        with pytest.raises(InvalidParameter):
+        with pytest.raises(InvalidParameterError):
             make(epsilon)
     for delta in (0.0, 1.0):
-        with pytest.raises(InvalidParameter, match="delta"):
+        with pytest.raises(InvalidParameterError, match="delta"):
             Approximate("a", 1.0, delta)
 
 
@@ -198,8 +198,8 @@ def test_no_composition_lies_below_one_of_its_parts(level, parts, mu):
 # ---- loss distributions: chords and convolutions
 
 GRID = 2.0**-7
-GAUSSIAN = Dots.connecting(partial(hockey_stick, 0.4), between(5.0, GRID), GRID)
-RESPONSE = Dots.connecting(partial(response_profile, 0.3, 1e-4), around(0.3, GRID), GRID)
+GAUSSIAN = Dots.connect_levels(partial(hockey_stick, 0.4), between(5.0, GRID), GRID)
+RESPONSE = Dots.connect_levels(partial(response_profile, 0.3, 1e-4), around(0.3, GRID), GRID)
 
 
 def exactly(one, other):
@@ -215,7 +215,7 @@ def exactly(one, other):
 def test_no_more_mass_is_misplaced_than_reported(atoms):
     rng = np.random.default_rng(atoms)
     one, other = rng.dirichlet(np.full(atoms, 0.1)), rng.dirichlet(np.full(120, 0.1))
-    found, lost = _convolved(one, other)
+    found, lost = _convolve(one, other)
     misplaced = sum(abs(Fraction(p) - q) for p, q in zip(found.tolist(), exactly(one, other), strict=True))
     assert float(misplaced) <= lost
     assert (lost > 1e-13) == (np.count_nonzero(one) > _FEW)  # transforms only where neither side has few atoms
@@ -224,7 +224,7 @@ def test_no_more_mass_is_misplaced_than_reported(atoms):
 @pytest.mark.parametrize("curve", [partial(hockey_stick, 0.7), partial(response_profile, 1.0, 1e-3)])
 @pytest.mark.parametrize("steps", [between(3.0, GRID), around(1.0, GRID), np.array([-4000, -3, 0, 7, 90_000])])
 def test_chords_are_those_of_an_independent_implementation(curve, steps):
-    ours = Dots.connecting(curve, steps, GRID)
+    ours = Dots.connect_levels(curve, steps, GRID)
     with np.errstate(over="ignore"):
         theirs = pld_pmf.create_pmf_pessimistic_connect_dots(GRID, steps, curve(steps * GRID)).to_dense_pmf()
     assert (ours.first, ours.infinite) == (theirs._lower_loss, theirs._infinity_mass)
@@ -234,7 +234,7 @@ def test_chords_are_those_of_an_independent_implementation(curve, steps):
 @pytest.mark.parametrize("part", [GAUSSIAN, RESPONSE])
 @pytest.mark.parametrize("times", [1, 2, 7, 12])
 def test_a_power_is_one_after_another(part, times):
-    power, sequence = part.repeated(times), reduce(Dots.then, [part] * times)
+    power, sequence = part.compose_times(times), reduce(Dots.then, [part] * times)
     assert (power.first, power.masses.size) == (sequence.first, sequence.masses.size)
     assert np.abs(power.masses - sequence.masses).sum() <= power.lost + sequence.lost
     assert power.infinite == pytest.approx(-np.expm1(times * np.log1p(-part.infinite)), rel=1e-6, abs=1e-30)
@@ -250,4 +250,4 @@ def test_nothing_is_forgotten_at_infinity():
 
 def test_two_grids_do_not_mix():
     with pytest.raises(ValueError, match="same grid"):
-        GAUSSIAN.then(Dots.connecting(partial(hockey_stick, 0.4), between(5.0, 0.01), 0.01))
+        GAUSSIAN.then(Dots.connect_levels(partial(hockey_stick, 0.4), between(5.0, 0.01), 0.01))

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from dimfree.accounting.budget import Budget
 from dimfree.accounting.calibrate import calibrate_bounded, remaining_mu
-from dimfree.accounting.discrete import MOST_RELEASES, after_lifting, before_lifting, idealised, slack, tail_exponent
-from dimfree.accounting.events import COUNT_STEPS, charged_gaussian, counted_records
+from dimfree.accounting.discrete import MAX_RELEASES, after_lifting, before_lifting, idealize, slack, tail_exponent
+from dimfree.accounting.events import COUNT_STEPS, charge_gaussian, make_count
 from dimfree.accounting.precision import largest_mu
 from dimfree.kernel.statistics.stable import mean_event
 
 
 def test_slack_is_the_formula_of_m8():
     stddev, sensitivity, d, delta = 20.0, 7.0, 5, 1e-6
-    x = math.log(1000 * MOST_RELEASES / delta)
+    x = math.log(1000 * MAX_RELEASES / delta)
     radius = stddev * math.sqrt(d + 2 * math.sqrt(d * x) + 2 * x) + sensitivity
     got = slack(stddev, sensitivity, d, delta)
     assert got.ratio == pytest.approx(d / (8 * stddev**2))
@@ -35,7 +35,7 @@ def test_the_grid_term_counts_where_the_noise_is_as_small_as_a_step():
 @given(st.floats(1e-300, 0.5))
 @settings(deadline=None)
 def test_all_tails_together_stay_within_a_thousandth_of_delta(delta):
-    assert MOST_RELEASES * math.exp(-tail_exponent(delta)) <= delta / 1000 * (1 + 1e-9)
+    assert MAX_RELEASES * math.exp(-tail_exponent(delta)) <= delta / 1000 * (1 + 1e-9)
 
 
 def events_of_a_run(budget, dimension):
@@ -43,8 +43,8 @@ def events_of_a_run(budget, dimension):
     mu = largest_mu(budget.epsilon, budget.delta)
     branch = calibrate_bounded(budget)
     return (
-        counted_records(1 / mu),
-        charged_gaussian(2.0 * COUNT_STEPS + 1, branch.mu, 1, 1 / COUNT_STEPS, "total weight"),
+        make_count(1 / mu),
+        charge_gaussian(2.0 * COUNT_STEPS + 1, branch.mu, 1, 1 / COUNT_STEPS, "total weight"),
         mean_event(1e-3 * 2**20, remaining_mu(branch), dimension, 1.0, "mean")[0],
     )
 
@@ -56,7 +56,7 @@ def test_a_run_stays_below_a_millionth_of_epsilon(epsilon, delta, dimension):
     budget = Budget(epsilon, delta)
     losses = [slack(e.stddev, e.sensitivity, e.dimension, delta) for e in events_of_a_run(budget, dimension)]
     assert sum(loss.epsilon for loss in losses) < 1e-6 * epsilon
-    ideal = idealised(epsilon, delta)[1]
+    ideal = idealize(epsilon, delta)[1]
     assert math.exp(sum(loss.ratio for loss in losses)) * ideal + sum(loss.tail for loss in losses) < delta
 
 

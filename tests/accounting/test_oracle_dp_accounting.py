@@ -59,8 +59,8 @@ def two_point_mixture(p, q, mu, *, pessimistic, width=0.02):
     """Refused, or passed and a Gaussian in a cell, at pass probabilities p and q; the cells lose next to nothing."""
     edges = np.concatenate([[-np.inf], np.arange(-8, 8 + mu + width, width), [np.inf]])
 
-    def masses(centre, probability):
-        z = edges - centre
+    def masses(center, probability):
+        z = edges - center
         inside = np.where(z[1:] > 0, ndtr(-z[:-1]) - ndtr(-z[1:]), ndtr(z[1:]) - ndtr(z[:-1]))
         log = np.log(np.append(probability * inside, 1 - probability))
         return dict(enumerate(log.tolist()))
@@ -77,7 +77,7 @@ def two_point_mixture(p, q, mu, *, pessimistic, width=0.02):
 @pytest.mark.parametrize("share", [0.0, 0.125])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-2), (4.0, 1e-6)])
 def test_no_pair_of_statistics_costs_more_than_the_claim(epsilon, delta, share):
-    """Every neighbouring pair as a two-point mixture, composed with the count; the worst of them is close to it."""
+    """Every neighboring pair as a two-point mixture, composed with the count; the worst of them is close to it."""
     ladder, before, after = built(epsilon, delta, share)
     claimed = total_delta(epsilon, before, partial(ladder_module.ladder_profile, ladder, after))
     count = oracle(before, pessimistic=False) if before else None
@@ -94,8 +94,8 @@ def test_no_pair_of_statistics_costs_more_than_the_claim(epsilon, delta, share):
 
 def dominating(ladder, mu, step):
     """D* as a privacy-loss distribution: its values at a grid of levels, dots connected."""
-    reach = math.ceil(3 / step)
-    levels = np.arange(-reach, reach + 1)
+    clipping = math.ceil(3 / step)
+    levels = np.arange(-clipping, clipping + 1)
     deltas = ladder_module.ladder_profile(ladder, mu, levels * step)
     return pld.PrivacyLossDistribution(pld_pmf.create_pmf_pessimistic_connect_dots(step, levels, deltas))
 

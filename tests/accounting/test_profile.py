@@ -136,9 +136,9 @@ def test_any_number_of_chords_after_gaussians_is_on_the_private_side(mu, after, 
 
 def without_tails(mu, profile, x):
     """A twin: the chords alone."""
-    edge, centre = profile_module._EDGE, mu**2 / 2
-    highest, lowest = float(x.max()) - centre + edge * mu, float(x.min()) - centre - edge * mu
-    below, above = ndtr((x - highest - centre) / mu), ndtr(-(x - lowest - centre) / mu)
+    edge, center = profile_module._EDGE, mu**2 / 2
+    highest, lowest = float(x.max()) - center + edge * mu, float(x.min()) - center - edge * mu
+    below, above = ndtr((x - highest - center) / mu), ndtr(-(x - lowest - center) / mu)
     return after_gaussians(mu, profile, x) - below * profile(np.array([highest]))[0] - above
 
 
@@ -162,8 +162,8 @@ def test_a_failure_that_nothing_can_hide_survives_the_searches(monkeypatch):
 def in_many_digits(mu, profile, x):
     """The same nodes and the same values of the profile as the code, summed in 50 digits."""
     with mpmath.workdps(50):
-        centre, reach, wide = mu**2 / 2, EDGE * mu, mpmath.mpf(mu)
-        y = np.linspace(float(x.max()) - centre + reach, float(x.min()) - centre - reach, FINE + 1)
+        center, clipping, wide = mu**2 / 2, EDGE * mu, mpmath.mpf(mu)
+        y = np.linspace(float(x.max()) - center + clipping, float(x.min()) - center - clipping, FINE + 1)
         d = [mpmath.mpf(float(value)) for value in profile(y) + profile_module._PROFILE_ROUNDING]
         levels = [mpmath.mpf(float(value)) for value in y]
         a = [mpmath.exp(level) for level in levels]

@@ -8,7 +8,7 @@ from stats import sampling
 
 from dimfree.audit import attack
 from dimfree.audit.attack import WRITERS, Row, audit, sample, summarize
-from dimfree.audit.calls import Call, calls, pairs, released_numbers
+from dimfree.audit.calls import Call, calls, list_released_numbers, pairs
 from dimfree.noise import SeededNoise
 
 EPSILON, FAILURE = 1.0, 1e-6
@@ -75,7 +75,7 @@ def test_pairs_are_neighbors(name):
 @pytest.mark.parametrize("name", CALLS)
 def test_every_call_answers_ordinary_records(name):
     call = CALLS[name]
-    answers = [released_numbers(call.release(call.table(), EPSILON, SeededNoise(seed))) for seed in range(5)]
+    answers = [list_released_numbers(call.release(call.table(), EPSILON, SeededNoise(seed))) for seed in range(5)]
     assert sum(numbers[0] == 0 for numbers in answers) >= 3
     assert {len(numbers) for numbers in answers} == {len(answers[0])}
 
@@ -94,7 +94,7 @@ def test_a_call_that_raises_is_a_violation(monkeypatch):
     monkeypatch.setattr(Call, "release", fail)
     [row] = audit(1.0, EPSILON, part="invalid rows")
     assert row.verdict == "violated"
-    assert row.detail == "broke off: ZeroDivisionError: in a release"
+    assert row.detail == "failed: ZeroDivisionError: in a release"
 
 
 def test_reports_hold_every_row():

@@ -11,7 +11,7 @@ from stats import sampling
 import dimfree.audit.lower_bound as module
 from dimfree.accounting.precision import hockey_stick
 from dimfree.audit.lower_bound import (
-    Contest,
+    ThresholdTest,
     at_least,
     at_most,
     bound,
@@ -20,7 +20,7 @@ from dimfree.audit.lower_bound import (
     lower_bound,
     rules_out,
 )
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 
 FAILURE = 1e-6
 
@@ -105,7 +105,7 @@ def test_the_plain_gaussian_is_seen_nearly_whole(rng, mu, epsilon):
 
 @sampling(1e-6)
 def test_a_bound_at_a_mild_level_errs_no_more_often_than_said(rng):
-    """25 audits of randomised response at exactly its epsilon, failure 0.1 each."""
+    """25 audits of randomized response at exactly its epsilon, failure 0.1 each."""
     wrong = 0
     for _ in range(25):
         here, there = rng.uniform(size=(2, 200)) < np.array([[math.e], [1.0]]) / (1 + math.e)
@@ -128,8 +128,8 @@ def test_every_set_that_is_tested_gets_its_share_of_the_failure(rng):
     here, there = gaussians(rng, 1.5, 500, columns=2)
     none = np.zeros(0)
     tests = [
-        Contest("telling", lambda rows: rows[:, 1], np.array([1.0, 2.0]), np.array([-0.5])),
-        Contest("idle", lambda rows: rows[:, 0], none, np.array([0.0])),
+        ThresholdTest("telling", lambda rows: rows[:, 1], np.array([1.0, 2.0]), np.array([-0.5])),
+        ThresholdTest("idle", lambda rows: rows[:, 0], none, np.array([0.0])),
     ]
     seen = [(here[:, 1] >= 1, there[:, 1] >= 1), (here[:, 1] >= 2, there[:, 1] >= 2)]
     seen += [(there[:, 1] <= -0.5, here[:, 1] <= -0.5), (there[:, 0] <= 0, here[:, 0] <= 0)]
@@ -146,7 +146,7 @@ def test_a_difference_in_spread_is_found(rng):
     here, there = rng.normal(size=(2, 8000, 1))
     found = lower_bound(2 * here, there, 1e-2, FAILURE)
     assert found.epsilon > 1
-    assert found.test in ("distance from the middle", "classifier")
+    assert found.test in ("distance from the median", "classifier")
 
 
 @sampling(1e-6)
@@ -192,7 +192,7 @@ def test_vectors_are_columns_and_lengths_may_differ(rng):
     [
         (np.zeros((9, 2)), np.zeros((9, 3)), 0.0, 0.1, "there"),
         (np.zeros((9, 2, 1)), np.zeros((9, 2)), 0.0, 0.1, "here"),
-        (np.zeros(3), np.zeros(9), 0.0, 0.1, "here to hold at least 8 outputs"),
+        (np.zeros(3), np.zeros(9), 0.0, 0.1, "`here` must have at least 8 outputs"),
         (np.array(["a"] * 9), np.zeros(9), 0.0, 0.1, "here"),
         (np.zeros(9), np.zeros(9), 1.0, 0.1, "delta"),
         (np.zeros(9), np.zeros(9), -0.1, 0.1, "delta"),
@@ -200,7 +200,7 @@ def test_vectors_are_columns_and_lengths_may_differ(rng):
     ],
 )
 def test_bad_parameters_are_named(here, there, delta, failure, word):
-    with pytest.raises(InvalidParameter, match=word):
+    with pytest.raises(InvalidParameterError, match=word):
         lower_bound(here, there, delta, failure)
 
 

@@ -12,7 +12,8 @@ from benchmarks.accuracy.resolving import MET, MISSED, OPEN
 from benchmarks.all import BENCHES
 from benchmarks.record import read_numbers
 
-from dimfree import SeededNoise, release_mean
+from dimfree import release_mean
+from dimfree.testing import SeededNoise
 
 COURSES = {page: gaussian.course(page) for page in gaussian.PAGES}
 SMALL = {  # page: the options of its smallest run

@@ -33,8 +33,8 @@ POINT = Point(Synthetic("S2", 4), 50, 4.0, 1e-6)
 
 
 def stand(name, seen, **more):
-    def estimate(X, epsilon, delta, coins, *, neighbours, **given):
-        seen.append((name, X.copy(), X.flags.writeable, epsilon, delta, neighbours, given))
+    def estimate(X, epsilon, delta, coins, *, neighbors, **given):
+        seen.append((name, X.copy(), X.flags.writeable, epsilon, delta, neighbors, given))
         return X.mean(axis=0) + coins.normal() if isinstance(coins, np.random.Generator) else None
 
     return Contestant(name, (), estimate, **more)

@@ -40,7 +40,7 @@ def records(count=COUNT):
 
 def run(name, X, relation=ADD, epsilon=EPSILON, seed=5):
     peer, given, _ = PEERS[name]
-    return peer(X, epsilon, DELTA, np.random.default_rng(seed), neighbours=relation, **given)
+    return peer(X, epsilon, DELTA, np.random.default_rng(seed), neighbors=relation, **given)
 
 
 @pytest.fixture
@@ -48,12 +48,12 @@ def releases(monkeypatch):
     """Record every Gaussian release of a peer: (value, sensitivity, mu, released)."""
     made, release = [], Gaussians.release
 
-    def noted(self, value, moves, mu):
+    def note_outcome(self, value, moves, mu):
         found = release(self, value, moves, mu)
         made.append((np.array(value, dtype=float), moves, mu, np.array(found), self))
         return found
 
-    monkeypatch.setattr(Gaussians, "release", noted)
+    monkeypatch.setattr(Gaussians, "release", note_outcome)
     return made
 
 
@@ -163,9 +163,9 @@ def test_the_heaviest_cell_holds_the_mode_and_lone_records_publish_none():
 @pytest.mark.parametrize("dimension", [1, 5, 8])
 def test_the_rotation_keeps_lengths_and_can_be_undone(dimension):
     rotation, X = Rotation(dimension), np.random.default_rng(0).normal(size=(7, dimension))
-    turned = rotation.rotated(X)
+    turned = rotation.rotate(X)
     assert np.linalg.norm(turned, axis=1) == pytest.approx(np.linalg.norm(X, axis=1))
-    assert rotation.restored(turned[0]) == pytest.approx(X[0])
+    assert rotation.restore(turned[0]) == pytest.approx(X[0])
 
 
 def test_the_oracle_adds_the_noise_of_one_gaussian():

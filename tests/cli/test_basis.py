@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import dimfree.release
 from dimfree import bases
 from dimfree.cli import app
-from dimfree.cli.reading import basis_rows
+from dimfree.cli.reading import describe_basis
 from dimfree.data.records import as_records
 from dimfree.kernel.rows import space
 from dimfree.noise import SeededNoise
@@ -53,7 +53,7 @@ def folder(folder, rng):
 def run(*options, data="data.npy", expect=3):
     """Forty rows are too few for any core: refused, exit code 3, and nothing else is wrong."""
     with through_the_core():
-        result = CliRunner().invoke(app, ["mean", data, *BUDGET, *map(str, options)])
+        result = CliRunner().invoke(app, ["mean", data, *BUDGET, "--verbose", *map(str, options)])
     assert result.exit_code == expect, result.output
     assert "Traceback" not in result.output
     return " ".join(result.stderr.replace("│", " ").split())
@@ -82,21 +82,24 @@ def test_a_matrix_comes_from_a_file(folder, bases_asked, file, data):
 
 
 BAD = {
-    "a name that is none": (["--basis", "cosine"], "'cosine' to be auto, none, dct, or the path"),
+    "a name that is none": (["--basis", "cosine"], "`--basis` must be auto, none, dct, or a file"),
     "an ending": (["--basis", "axes.txt"], "ends in .npy or .npz or .csv or .parquet"),
     "no file": (["--basis", "none.npy"], "none.npy does not exist"),
-    "a vector": (["--basis", "vector.npy"], "vector.npy cannot be used: expected a matrix (d, d) whose rows are"),
-    "complex": (["--basis", "turned.npy"], "turned.npy cannot be used: expected a matrix (d, d)"),
-    "the table itself": (["--basis", "data.csv"], "never DATA itself"),
+    "a vector": (
+        ["--basis", "vector.npy"],
+        "vector.npy cannot be used: it must contain a matrix (d, d) whose rows are",
+    ),
+    "complex": (["--basis", "turned.npy"], "turned.npy cannot be used: it must contain a matrix (d, d)"),
+    "the table itself": (["--basis", "data.csv"], "never DATA"),
     "another order": (
         ["--basis", "swapped.csv"],
-        "swapped.csv` must name the columns of the records, in their order: column 1 is 'a'",
+        "in the same order: column 1 of the records is 'a'",
     ),
-    "other names": (["--basis", "foreign.csv"], "foreign.csv` must name the columns of the records, in their order"),
-    "a known spread": (["--basis", "dct", "--covariance", "vector.npy"], "--basis or --covariance, not both"),
-    "public records": (["--basis", "dct", "--shape-from", "axes.npy"], "--basis or --shape-from, not both"),
-    "groups": (["--basis", "dct", "--group-by", "a", "--groups", "x.txt"], "--basis or --group-by, not both"),
-    "the output": (["--basis", "axes.npy", "--out", "axes.npy", "--force"], "to differ from --basis"),
+    "other names": (["--basis", "foreign.csv"], "foreign.csv` must have the names of the columns"),
+    "a known spread": (["--basis", "dct", "--covariance", "vector.npy"], "--basis and --covariance exclude each other"),
+    "public records": (["--basis", "dct", "--covariance-from", "axes.npy"], "--basis and --covariance-from exclude"),
+    "groups": (["--basis", "dct", "--by", "a", "--groups", "x.txt"], "--basis and --by exclude each other"),
+    "the output": (["--basis", "axes.npy", "--out", "axes.npy", "--force"], "must differ from --basis"),
 }
 
 
@@ -116,7 +119,7 @@ def test_the_card_says_what_rotated_sparse_rows_take(folder, bases_asked, basis,
 
 
 FORECASTS = {"forecast_own_axes": 1.084, "forecast_dct": 1.44, "forecast_learned": 1.071}
-OVER = "forecast gains over spherical noise"
+OVER = "predicted gain over isotropic noise"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +132,7 @@ OVER = "forecast gains over spherical noise"
 )
 def test_the_card_tells_what_the_choice_was_made_by(told, words):
     release = SimpleNamespace(parameters={"basis": "dct", **told})
-    assert list(basis_rows({}, as_records(np.ones((2, 3))), release)) == [("basis", words)]
+    assert list(describe_basis({}, as_records(np.ones((2, 3))), release)) == [("basis", words)]
 
 
 def test_the_card_of_a_release_that_chose(folder, rng, monkeypatch):

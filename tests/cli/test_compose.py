@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dimfree import Release, SeededNoise, release_mean
+from dimfree import Release, release_mean
 from dimfree.cli import app
+from dimfree.testing import SeededNoise
 
 runner = CliRunner()
 
@@ -49,7 +50,7 @@ def test_the_plain_answer_is_a_sentence_with_the_numbers(paths: list[str]) -> No
 def test_a_delta_below_what_the_tests_may_tell_is_an_error_with_the_remedy(paths: list[str]) -> None:
     result = runner.invoke(app, ["compose", *paths, "--delta", "1e-9"])
     assert result.exit_code == 2
-    assert "larger delta" in result.stderr
+    assert "`delta` must exceed" in result.stderr
 
 
 @pytest.mark.parametrize("content", [None, "not json", "{}", b"\xff\xfe"])
@@ -64,10 +65,8 @@ def test_a_file_that_is_no_record_is_named(tmp_path: Path, paths: list[str], con
 
 def test_two_relations_do_not_add_up(releases: list[Release], paths: list[str], tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(1500, 3))
-    other = release_mean(
-        X, epsilon=1, delta=1e-6, covariance=np.ones(3), neighbours="replace-one", noise=SeededNoise(1)
-    )
+    other = release_mean(X, epsilon=1, delta=1e-6, covariance=np.ones(3), neighbors="replace-one", noise=SeededNoise(1))
     (tmp_path / "other.json").write_text(other.to_json())
     result = runner.invoke(app, ["compose", paths[0], str(tmp_path / "other.json"), "--delta", "1e-5"])
     assert result.exit_code == 2
-    assert "same neighbours" in result.stderr
+    assert "share the neighboring relation" in result.stderr

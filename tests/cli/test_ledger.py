@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dimfree import Ledger
+from dimfree import PrivacyLedger
 from dimfree.cli import app
 
 runner = CliRunner()
@@ -43,7 +43,7 @@ def test_create_prints_the_head_and_never_twice(ledger_file: str) -> None:
     assert again.exit_code == 2
     assert "never changes" in again.stderr
     other = runner.invoke(app, ["ledger", "create", ledger_file, "--dataset", "b", "--epsilon", "1", "--delta", "1e-6"])
-    assert other.stdout.strip() == Ledger(ledger_file, "b").head
+    assert other.stdout.strip() == PrivacyLedger(ledger_file, "b").head
 
 
 def test_mean_charges_the_ledger_and_stops_at_its_end(ledger_file: str, table: str) -> None:
@@ -76,7 +76,7 @@ def test_a_ledger_is_not_made_by_mean(table: str, tmp_path: Path) -> None:
 
 
 def test_a_name_is_no_formula_in_a_spreadsheet(tmp_path: Path, ledger_file: str) -> None:
-    Ledger(ledger_file, "=1+1", epsilon=1.0, delta=1e-6)
+    PrivacyLedger(ledger_file, "=1+1", epsilon=1.0, delta=1e-6)
     done = runner.invoke(app, ["ledger", "export", ledger_file, "--dataset", "=1+1", "-o", str(tmp_path / "rows.csv")])
     assert done.exit_code == 0, done.stderr
     with (tmp_path / "rows.csv").open() as file:
@@ -84,7 +84,7 @@ def test_a_name_is_no_formula_in_a_spreadsheet(tmp_path: Path, ledger_file: str)
 
 
 def test_verify_says_which_entry_is_wrong(ledger_file: str) -> None:
-    ledger = Ledger(ledger_file, "trial-7")
+    ledger = PrivacyLedger(ledger_file, "trial-7")
     ledger.debit(0.5, 1e-7)
     fine = runner.invoke(app, ["ledger", "verify", ledger_file, *DATASET, "--head", ledger.head])
     assert (fine.exit_code, fine.stdout.strip()) == (0, ledger.head)
@@ -101,7 +101,7 @@ def test_verify_says_which_entry_is_wrong(ledger_file: str) -> None:
 
 
 def test_export_holds_every_entry(ledger_file: str, tmp_path: Path) -> None:
-    Ledger(ledger_file, "trial-7").debit(0.5, 1e-7)
+    PrivacyLedger(ledger_file, "trial-7").debit(0.5, 1e-7)
     for out in ("rows.csv", "rows.json"):
         done = runner.invoke(app, ["ledger", "export", ledger_file, *DATASET, "-o", str(tmp_path / out)])
         assert done.exit_code == 0, done.stderr

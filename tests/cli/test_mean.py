@@ -8,11 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 import dimfree.release
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.events import Bounded, Costs
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.cli import app, progress
-from dimfree.errors import InvalidRecords
+from dimfree.errors import InvalidDataError
+from dimfree.noise import SeededNoise
 from dimfree.options import Options
 from dimfree.results.release import Release
 
@@ -33,17 +34,17 @@ class FakeRelease:
         self.calls.append((X, options))
         if isinstance(self.outcome, BaseException):
             raise self.outcome
-        relation = Neighbours.parse(options["neighbours"])
+        relation = Neighbors.parse(options["neighbors"])
         common = {
             "guarantee": Guarantee(options["epsilon"], options["delta"], relation, True),
-            "ledger": Costs(Budget(options["epsilon"], options["delta"]), relation, (), (Bounded(0.1, 1e-9),)),
+            "charges": Costs(Budget(options["epsilon"], options["delta"]), relation, (), (Bounded(0.1, 1e-9),)),
             "method": "stable",
             "dimension": X.dimension,
             "columns": X.columns,
             "parameters": {},
         }
         if self.outcome == "refused":
-            return Release.refused_because("Too [few] rows.", **common)
+            return Release.from_refusal("Too [few] rows.", **common)
         mean = np.arange(X.dimension) + 0.5
         return Release.released(mean=mean, noise_stddev=np.full(X.dimension, 0.25), **common)
 
@@ -86,9 +87,9 @@ def sentence_of(*args, expect=2, **kwargs):
 def test_csv_to_stdout_and_talk_to_stderr(folder, fake_release):
     result = run(data="data.csv")
     header, *lines = result.stdout.splitlines()
-    assert header == "name,mean,noise_stddev,ci_low,ci_high,ci_covers,noise_over_spread"
+    assert header == "name,mean,noise_stddev,ci_low,ci_high,ci_covers,noise_to_sd"
     assert [line.split(",")[:3] for line in lines] == [["age", "0.5", "0.25"], ["income", "1.5", "0.25"]]
-    for word in ("Released", "epsilon=1.0", "spent", "charged", "0.25", "standard output"):
+    for word in ("Released", "epsilon=1.0", "spent", "column", "0.25", "standard output"):
         assert word in result.stderr
 
 
@@ -108,24 +109,23 @@ def test_files_get_the_product_and_stdout_stays_empty(folder, fake_release, kind
 
 def test_every_option_reaches_the_release(folder, fake_release):
     run(
-        *("--neighbours", "replace-one", "--failure-probability", 0.2),
-        *("--outliers", 0.1, "--tails", "gaussian", "--on-missing", "drop"),
-        *("--scale", "learn", "--shape", "auto", "--window", 0.5, 1e3),
+        *("--neighbors", "replace-one", "--failure-probability", 0.2),
+        *("--outliers", 0.1, "--tails", "gaussian", "--missing", "complete-case"),
+        *("--scale", "learn", "--window", 0.5, 1e3),
         *("--objective", "total", "--norm", 2.5),
     )
     [(X, options)] = fake_release.calls
     np.testing.assert_array_equal(options.pop("covariance"), np.ones(2))
     assert options == {
-        "shape": "auto",
         "epsilon": 1.0,
         "delta": 1e-6,
         "objective": "total",
         "norm": 2.5,
-        "neighbours": "replace-one",
+        "neighbors": "replace-one",
         "options": Options(scale="learn", tails="gaussian", outliers=0.1, window=(0.5, 1e3), failure_probability=0.2),
-        "on_missing": "drop",
-        "unit": None,
-        "unit_rows": None,
+        "missing": "complete-case",
+        "privacy_unit": None,
+        "max_contributions": None,
         "device": None,
         "basis": "auto",
         "ledger": None,
@@ -138,7 +138,7 @@ def test_a_refusal_is_recorded_but_no_mean_is_written(folder, fake_release):
     result = run("-o", "mean.csv", "--json", "release.json", expect=3)
     assert result.stdout == ""
     assert "Too [few] rows." in result.stderr
-    assert "not written" in result.stderr
+    assert "no mean" in result.stderr
     assert not Path("mean.csv").exists()
     assert Release.from_json(Path("release.json").read_text()).refused
     assert run(expect=3).stdout == ""
@@ -187,7 +187,7 @@ def test_bad_files_are_one_sentence(folder, fake_release, name, content, words):
 
 
 def test_errors_of_the_release_are_one_sentence(folder, fake_release):
-    fake_release.outcome = InvalidRecords("The table has an entry that is not finite.")
+    fake_release.outcome = InvalidDataError("The table has an entry that is not finite.")
     assert sentence_of("-o", "mean.csv", "--json", "r.json") == "The table has an entry that is not finite."
     assert not Path("r.json").exists()
 
@@ -221,7 +221,7 @@ def test_a_terminal_that_is_gone_loses_no_release(monkeypatch):
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("rich.progress.Progress.stop", stop)
-    with progress.working("Releasing"):
+    with progress.show_progress("Releasing"):
         pass
 
 
@@ -238,7 +238,7 @@ class FakeTerminal:
 def test_a_bar_shows_only_when_it_takes_long(monkeypatch, seconds, shown):
     monkeypatch.setattr(progress, "PATIENCE", 0.1)
     terminal = FakeTerminal(monkeypatch, terminal=True)
-    with progress.working("Working"):
+    with progress.show_progress("Working"):
         time.sleep(seconds)
     assert terminal.started == ([False] if shown else [])
 
@@ -278,16 +278,49 @@ def test_real_bad_input(folder):
     X = np.full((ROWS, 2), SECRET)
     X[5] = np.nan
     np.save("data.npy", X)
-    assert "on_missing" in sentence_of()
-    for option, value in (("--tails", "long"), ("--neighbours", "none"), ("--on-missing", "neutral")):
+    assert "missing" in sentence_of()
+    for option, value in (("--tails", "long"), ("--neighbors", "none"), ("--missing", "neutral")):
         assert repr(value) in sentence_of(option, value)
 
 
 def test_missing_cells_of_a_file_by_column(folder):
     cells = [["" if (row + column) % 10 == 0 else str(row % 7 + column) for column in range(3)] for row in range(1500)]
     Path("gaps.csv").write_text("\n".join(["a,b,c", *map(",".join, cells)]) + "\n")
-    result = CliRunner().invoke(app, ["mean", "gaps.csv", *BUDGET, "--on-missing", "column", "--report", "r.html"])
+    result = CliRunner().invoke(
+        app, ["mean", "gaps.csv", *BUDGET, "--missing", "available-case", "--report", "r.html", "--verbose"]
+    )
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.startswith("name,mean,noise_stddev,ci_low,ci_high,ci_covers,noise_over_spread,present\na,")
-    assert "each column's mean over the people who have it" in " ".join(result.stderr.replace("│", "").split())
-    assert "of the people have the column that fewest have" in Path("r.html").read_text()
+    assert result.stdout.startswith("name,mean,noise_stddev,ci_low,ci_high,ci_covers,noise_to_sd,present\na,")
+    assert "the mean of each column over the people with a value in it" in " ".join(
+        result.stderr.replace("│", "").split()
+    )
+    assert "of the people in the column with the most missing values" in Path("r.html").read_text()
+
+
+@pytest.mark.parametrize("columns", [3, 200])
+def test_the_first_screen_is_the_means_and_what_they_cost(folder, monkeypatch, columns):
+    """The means first, at most forty lines in all; the other rows of the card with --verbose."""
+    monkeypatch.setattr("dimfree.noise.SystemNoise", lambda: SeededNoise(3))
+    table = np.random.default_rng(0).normal(5.0, 1.0, (1200, columns))
+    np.savetxt("many.csv", table, delimiter=",", header=",".join(f"c{at}" for at in range(columns)), comments="")
+    words = [
+        "mean",
+        "many.csv",
+        "--epsilon",
+        "4",
+        "--delta",
+        "1e-6",
+        "--objective",
+        "relative",
+        "-o",
+        "mean.csv",
+        "--force",
+    ]
+    brief = CliRunner(env={"COLUMNS": "120"}).invoke(app, words).stderr.splitlines()
+    labels = [line.split()[0] for line in brief if line.strip()]
+    assert labels[:3] == ["Released", "column", "c0"]
+    assert {"Guarantee:", "budget", "clipping", "written"} <= set(labels)
+    assert not {"charges", "method", "estimates"} & set(labels)
+    assert len(brief) <= 45
+    verbose = CliRunner(env={"COLUMNS": "120"}).invoke(app, [*words, "--verbose"]).stderr
+    assert all(f" {label} " in verbose for label in ("charges", "method", "estimates"))

@@ -42,7 +42,7 @@ def test_page_comes_with_the_mean_and_shows_the_command_without_folders(folder):
     assert f"<code>{command}</code>" in text
     assert str(folder) not in text
     assert "&lt;b&gt;age&lt;/b&gt;" in text
-    assert "│ report" in result.stderr
+    assert "written" in result.stderr
     assert Path("mean.csv").exists()
 
 
@@ -73,12 +73,12 @@ def test_page_that_cannot_be_made_does_not_lose_the_release(monkeypatch):
     def fail(*_, **__):
         raise ZeroDivisionError("271828")
 
-    whole = page.report_html
-    monkeypatch.setattr(page, "report_html", fail)
+    whole = page.render_report
+    monkeypatch.setattr(page, "render_report", fail)
     result = mean("-o", "mean.csv", "--report", "page.html", expect=4)
-    assert "The outputs failed (ZeroDivisionError). The release is made all the same" in result.stderr
+    assert "The outputs failed (ZeroDivisionError). The release was made anyway" in result.stderr
     assert "271828" not in result.output
-    monkeypatch.setattr(page, "report_html", whole)
+    monkeypatch.setattr(page, "render_report", whole)
     [record] = Path().glob("dimfree-rescue-*.json")
     run("report", record, "page.html")
 
@@ -88,11 +88,11 @@ def test_groups_have_one_page():
     lines = [f"{a},{b},{'north' if i % 2 else 'south'}" for i, (a, b) in enumerate(rows.tolist())]
     Path("staff.csv").write_text("age,income,region\n" + "\n".join(lines) + "\n")
     Path("regions.txt").write_text("north\nsouth\n")
-    words = ["--group-by", "region", "--groups", "regions.txt", "--report", "page.html", "-o", "means.csv"]
+    words = ["--by", "region", "--groups", "regions.txt", "--report", "page.html", "-o", "means.csv"]
     mean(*words, data="staff.csv")
     text = Path("page.html").read_text(encoding="utf-8")
     assert "Private means of 2 groups" in text
-    assert "--group-by region \\\n    --groups regions.txt" in text
+    assert "--by region \\\n    --groups regions.txt" in text
 
 
 @pytest.mark.parametrize("record", [released([1.0, 2.0]), of_groups()], ids=["mean", "groups"])
@@ -158,8 +158,8 @@ def test_a_purpose_needs_no_ledger_and_a_data_set_does():
 def test_a_registry_entry_is_checked_before_the_page_is_written():
     Path("release.json").write_text(released([1.0, 2.0]).to_json(), encoding="utf-8")
     for registry, said in (
-        ("page.html", "differ from PAGE"),
-        ("release.json", "differ from RECORD"),
+        ("page.html", "differ from OUTPUT"),
+        ("release.json", "differ from RELEASE"),
         ("a.x", "ending"),
     ):
         assert said in run("report", "release.json", "page.html", "--registry", registry, expect=2).stderr

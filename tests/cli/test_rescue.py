@@ -9,24 +9,24 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dimfree import Ledger, Release
+from dimfree import PrivacyLedger, Release
 from dimfree.cli import app, output
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.errors import InvalidFileError, InvalidParameterError
 from dimfree.results import writing
-from dimfree.results.grouped import Means
-from dimfree.results.tables import mean_csv
+from dimfree.results.grouped import GroupMeans
+from dimfree.results.tables import format_csv
 
 PRIVATE = "271828"
 
 
 @pytest.fixture(autouse=True)
 def folder(people):
-    Ledger("study.json", "trial-7", epsilon=9, delta=1e-4)
+    PrivacyLedger("study.json", "trial-7", epsilon=9, delta=1e-4)
     return people
 
 
 def run(*words, grouped=False, expect):
-    options = ["staff.csv", "--group-by", "region", "--groups", "regions.txt"]
+    options = ["staff.csv", "--by", "region", "--groups", "regions.txt"]
     options = options if grouped else ["people.csv"]
     options += ["--epsilon", "2", "--delta", "1e-6", "--covariance", "variances.npy"]
     options += ["--ledger", "study.json", "--dataset", "trial-7"]
@@ -37,7 +37,7 @@ def run(*words, grouped=False, expect):
 
 
 def debits():
-    return Ledger("study.json", "trial-7").account().debits
+    return PrivacyLedger("study.json", "trial-7").account().debits
 
 
 def full_from(nth, monkeypatch):
@@ -76,7 +76,7 @@ def test_places_that_cannot_be_written(grouped, words, said):
 
 def test_standard_output_that_is_closed(monkeypatch):
     monkeypatch.setattr(output.sys, "stdout", None)
-    with pytest.raises(InvalidParameter, match="Standard output is closed"):
+    with pytest.raises(InvalidParameterError, match="Standard output is closed"):
         output.Places("-", None, None, False).check({})
     output.Places("m.csv", None, None, False).check({})
 
@@ -113,11 +113,11 @@ def test_a_disk_that_fills_in_the_meantime(monkeypatch, folder, grouped):
     full_from(3, monkeypatch)  # two proofs, two drafts
     result = run("-o", "m.csv", "--json", "r.json", grouped=grouped, expect=4)
     record, _, sentence = result.stderr.rpartition("}")
-    assert not (Means if grouped else Release).from_json(record + "}").refused
+    assert not (GroupMeans if grouped else Release).from_json(record + "}").refused
     words = " ".join(sentence.split())
     for said in (
         "r.json could not be written and was left unchanged: no space left on device",
-        "Its record (JSON) is above, on standard error: keep it",
+        "Its release file (JSON) is above, on standard error: keep it",
         "epsilon=2.0 and delta=1e-06, entry 1 of 'trial-7'",
     ):
         assert said in words
@@ -128,14 +128,14 @@ def test_what_fails_after_the_record_is_made_from_it(monkeypatch, folder):
     """Two proofs; the record and its folder; then the table."""
     full_from(5, monkeypatch)
     words = run("-o", "m.csv", "--json", "r.json", expect=4).stderr
-    assert "Its record (JSON) is in 'r.json'" in words
+    assert "Its release file (JSON) is in 'r.json'" in words
     assert "Written: r.json." in words
     assert not Path("m.csv").exists()
     monkeypatch.undo()
     os.chdir(folder)
     for name in ("m.csv", "m.npz", "m.svg"):
         assert CliRunner().invoke(app, ["report", "r.json", name]).exit_code == 0
-    assert Path("m.csv").read_text() == mean_csv(Release.from_json(Path("r.json").read_text()))
+    assert Path("m.csv").read_text() == format_csv(Release.from_json(Path("r.json").read_text()))
     assert CliRunner().invoke(app, ["report", "r.json", "half.csv", "--level", "0.5"]).exit_code == 0
     assert Path("half.csv").read_text() != Path("m.csv").read_text()
     assert "unknown ending" in CliRunner().invoke(app, ["report", "r.json", "m.txt"]).stderr
@@ -177,13 +177,13 @@ def broken_stdout(monkeypatch):
     """From the moment at which the release is made."""
     from dimfree.ledger.ledger import Charged
 
-    whole = Charged.noted
+    whole = Charged.note_outcome
 
-    def noted(self, **known):
+    def note_outcome(self, **known):
         whole(self, **known)
         monkeypatch.setattr(sys, "stdout", Broken())
 
-    monkeypatch.setattr(Charged, "noted", noted)
+    monkeypatch.setattr(Charged, "note_outcome", note_outcome)
 
 
 def test_standard_output_that_breaks_leaves_a_named_file(monkeypatch, folder):
@@ -199,7 +199,7 @@ def test_standard_output_that_breaks_beside_a_record(monkeypatch, folder):
     result = run("--json", "r.json", expect=4)
     assert not Release.from_json(Path("r.json").read_text()).refused
     assert not list(folder.glob("dimfree-rescue-*"))
-    assert "Written: r.json. Charged to the ledger and spent: epsilon=2.0" in result.stderr
+    assert "Written: r.json. Charged to the ledger: epsilon=2.0" in result.stderr
 
 
 def test_neither_disk_nor_standard_output(monkeypatch, folder):
@@ -211,7 +211,7 @@ def test_neither_disk_nor_standard_output(monkeypatch, folder):
 
     def write_file(path, text):
         if path.parent.name != "spare":
-            raise InvalidFile("It cannot be written.")
+            raise InvalidFileError("It cannot be written.")
         whole(path, text)
 
     monkeypatch.setattr(writing, "write_file", write_file)

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import dimfree
-from dimfree import Ledger
+from dimfree import PrivacyLedger
 from dimfree.cli import app
-from dimfree.cli.course import undivided
+from dimfree.cli.course import defer_signals
 from dimfree.data import read
 from dimfree.ledger import ledger
 from dimfree.ledger.filter import Account
@@ -28,10 +28,10 @@ PROOFS = len(OUTPUTS)  # one file each is made and removed before anything is ch
 @pytest.fixture(autouse=True)
 def folder(people, monkeypatch):
     """A table, a ledger, and an old file at the place of every output."""
-    Ledger("study.db", "trial-7", epsilon=9, delta=1e-4)
+    PrivacyLedger("study.db", "trial-7", epsilon=9, delta=1e-4)
     for name in OUTPUTS:
         Path(name).write_text("old")
-    monkeypatch.setattr(page, "report_html", lambda *_, **__: "<!doctype html>")
+    monkeypatch.setattr(page, "render_report", lambda *_, **__: "<!doctype html>")
     return people
 
 
@@ -50,7 +50,7 @@ def survive():
 
 def command(grouped):
     words = ["mean", "staff.csv" if grouped else "people.csv", "--epsilon", "2", "--delta", "1e-6"]
-    words += ["--group-by", "region", "--groups", "regions.txt"] if grouped else []
+    words += ["--by", "region", "--groups", "regions.txt"] if grouped else []
     words += ["--covariance", "variances.npy", "--ledger", "study.db", "--dataset", "trial-7"]
     return [*words, "-o", "mean.csv", "--json", "release.json", "--report", "page.html", "--force"]
 
@@ -62,7 +62,7 @@ def run(*more, grouped=False):
 
 
 def debits():
-    return Ledger("study.db", "trial-7").account().debits
+    return PrivacyLedger("study.db", "trial-7").account().debits
 
 
 def sending(number, function, *, nth=1, after=False):
@@ -85,12 +85,12 @@ def sending(number, function, *, nth=1, after=False):
 STEPS = {
     "the table is read": (read, "open_table", 1, False, False, 0),
     "the debit is being decided": (Account, "decide", 1, False, True, 0),
-    "the debit is on disk": (ledger.Ledger, "charge", 1, True, True, 0),
-    "the release is made": (ledger.Charged, "noted", 1, True, True, 0),
+    "the debit is on disk": (ledger.PrivacyLedger, "charge", 1, True, True, 0),
+    "the release is made": (ledger.Charged, "note_outcome", 1, True, True, 0),
     "the record is a draft": (os, "fsync", PROOFS + 1, True, True, 0),
     "the record is written": (writing, "write_file", 1, True, True, 1),
     "the table is a draft": (os, "fsync", PROOFS + 3, True, True, 1),
-    "the page is made": (page, "report_html", 1, False, True, 2),
+    "the page is made": (page, "render_report", 1, False, True, 2),
     "everything is written": (writing, "write_file", 3, True, True, 3),
     "the card is shown": (sys.modules["dimfree.cli.mean"], "show_card", 1, False, True, 3),
 }
@@ -121,18 +121,18 @@ def test_a_mean_that_is_being_printed_may_be_out(monkeypatch):
     monkeypatch.setattr(tables, "write_mean", sending(signal.SIGHUP, lambda *_: None))
     result = run("-o", "-")
     assert result.exit_code == 129
-    assert "part of the mean may be out on standard output; written: release.json, page.html." in result.stderr
+    assert "part of the mean may be on standard output; written: release.json, page.html." in result.stderr
 
 
 def test_an_error_after_the_debit_says_that_it_is_spent(monkeypatch):
     def fail(*_, **__):
-        raise dimfree.LostWorkers("The workers are gone. Nothing was released.")
+        raise dimfree.errors.ClusterError("The workers are gone. Nothing was released.")
 
-    monkeypatch.setattr(ledger.Charged, "noted", fail)
+    monkeypatch.setattr(ledger.Charged, "note_outcome", fail)
     result = run()
     assert result.exit_code == 2
-    assert "Nothing was released. Charged to the ledger and spent: epsilon=2.0" in result.stderr
-    monkeypatch.setattr(ledger.Ledger, "charge", fail)
+    assert "Nothing was released. Charged to the ledger: epsilon=2.0" in result.stderr
+    monkeypatch.setattr(ledger.PrivacyLedger, "charge", fail)
     assert "Charged" not in run().stderr
 
 
@@ -190,36 +190,36 @@ def process(number, step, words):
     return subprocess.run(words, env=environment, capture_output=True, text=True)
 
 
-class Arrived(Exception):
+class ArrivedError(Exception):
     pass
 
 
 @pytest.mark.parametrize("failing", [False, True])
 def test_a_signal_waits_for_the_end_of_a_step(failing):
     def arrive(number, frame):
-        raise Arrived
+        raise ArrivedError
 
     signal.signal(signal.SIGTERM, arrive)
     steps = []
 
     def step():
-        with undivided():
+        with defer_signals():
             os.kill(os.getpid(), signal.SIGTERM)
             steps.append("whole")
             if failing:
                 raise ValueError
 
-    with pytest.raises(Arrived) as stopped:
+    with pytest.raises(ArrivedError) as stopped:
         step()
     assert steps == ["whole"]
     assert isinstance(stopped.value.__context__, ValueError) == failing
-    with pytest.raises(Arrived):
+    with pytest.raises(ArrivedError):
         os.kill(os.getpid(), signal.SIGTERM)  # handled as before
 
 
 def test_an_ignored_signal_stays_ignored():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with undivided():
+    with defer_signals():
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         os.kill(os.getpid(), signal.SIGHUP)
 
@@ -228,7 +228,7 @@ def test_other_threads_are_left_alone():
     done = []
 
     def step():
-        with undivided():
+        with defer_signals():
             done.append(1)
 
     thread = threading.Thread(target=step)

@@ -1,4 +1,4 @@
-"""`dimfree mean --unit`: the column is read, text or numbers, taken out, and never repeated."""
+"""`dimfree mean --privacy-unit`: the column is read, text or numbers, taken out, and never repeated."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from streams import read_keyed_table
 from typer.testing import CliRunner
 
 from dimfree.cli import app
-from dimfree.errors import InvalidFile
+from dimfree.errors import InvalidFileError
 from dimfree.noise import SeededNoise
 from dimfree.results.release import Release
 
@@ -37,7 +37,7 @@ def folder(folder, monkeypatch, rng, seed):
 
 
 def run(*args, data, expect=0):
-    result = CliRunner().invoke(app, ["mean", data, *BUDGET, *map(str, args)])
+    result = CliRunner().invoke(app, ["mean", data, *BUDGET, "--verbose", *map(str, args)])
     assert result.exit_code == expect, result.output
     for text in (result.stdout, result.stderr):
         assert "271828" not in text
@@ -48,22 +48,22 @@ def run(*args, data, expect=0):
 
 @pytest.mark.parametrize("data", ["data.csv", "data.parquet"])
 def test_persons_in_a_mean_of_means_out(folder, data):
-    result = run("--unit", "visit", "--json", "release.json", data=data)
+    result = run("--privacy-unit", "visit", "--json", "release.json", data=data)
     words = " ".join(result.stderr.replace("│", " ").split())
     assert "same 'visit'" in words
     assert "the mean of person means" in words
     release = Release.from_json(Path("release.json").read_text())
     assert (release.columns, release.dimension) == (("age", "income"), 2)
-    assert (release.guarantee.unit, release.guarantee.unit_column) == ("person", "visit")
+    assert (release.guarantee.privacy_unit, release.guarantee.privacy_id) == ("person", "visit")
     assert "person means" in release.parameters["estimates"]
     assert np.abs(release.mean - (5, -3)).max() < 0.5
     assert SECRET not in Path("release.json").read_text()
 
 
 def test_totals_of_the_first_rows(folder):
-    run("--unit", "visit", "--unit-rows", 2, "--json", "release.json", data="data.csv")
+    run("--privacy-unit", "visit", "--max-contributions", 2, "--json", "release.json", data="data.csv")
     release = Release.from_json(Path("release.json").read_text())
-    assert release.guarantee.unit_rows == 2
+    assert release.guarantee.max_contributions == 2
     assert np.abs(release.mean - 2 * np.array((5, -3))).max() < 1
 
 
@@ -75,39 +75,41 @@ def sentence_of(*args, data):
 
 def test_a_column_that_is_not_there(folder):
     for data in ("data.csv", "data.parquet"):
-        assert "no column named 'patient'" in sentence_of("--unit", "patient", data=data)
+        assert "no column named 'patient'" in sentence_of("--privacy-unit", "patient", data=data)
 
 
 def test_a_file_without_names(folder):
     Path("bare.csv").write_text("1,2\n3,4\n")
-    assert "has no column names" in sentence_of("--unit", "visit", data="data.npy")
-    assert "no line of names" in sentence_of("--unit", "visit", data="bare.csv")
+    assert "has no column names" in sentence_of("--privacy-unit", "visit", data="data.npy")
+    assert "no line of names" in sentence_of("--privacy-unit", "visit", data="bare.csv")
 
 
 def test_a_column_of_whole_numbers_that_became_floats(folder):
     table = pq.read_table("data.parquet")
     who = [None if row == 7 else float(row % PERSONS) for row in range(ROWS)]
     pq.write_table(table.set_column(1, "visit", pa.array(who)), "floats.parquet")
-    assert "no key" in sentence_of("--unit", "visit", data="floats.parquet")
-    run("--unit", "visit", "--on-missing", "drop", "--json", "release.json", data="floats.parquet")
+    assert "no key" in sentence_of("--privacy-unit", "visit", data="floats.parquet")
+    run("--privacy-unit", "visit", "--missing", "complete-case", "--json", "release.json", data="floats.parquet")
     release = Release.from_json(Path("release.json").read_text())
     assert np.abs(release.mean - (5, -3)).max() < 0.5
 
 
 def test_rows_without_persons(folder):
-    assert "unit_rows=3" in sentence_of("--unit-rows", 3, data="data.csv")
-    assert "`unit_rows` must" in sentence_of("--unit-rows", 0, "--unit", "visit", data="data.csv")
+    assert "max_contributions=3" in sentence_of("--max-contributions", 3, data="data.csv")
+    assert "`max_contributions` must" in sentence_of(
+        "--max-contributions", 0, "--privacy-unit", "visit", data="data.csv"
+    )
 
 
 def test_text_that_is_no_key_is_still_no_number(folder):
-    assert "column 'visit' holds something that is not a number" in sentence_of(data="data.csv")
+    assert "column 'visit' contains a cell that is not a number" in sentence_of(data="data.csv")
 
 
 def test_missing_keys_stop_or_count_for_nothing(folder):
     text = Path("data.csv").read_text().replace(f"{SECRET}-7,", ",")
     Path("gaps.csv").write_text(text)
-    assert "no key" in sentence_of("--unit", "visit", data="gaps.csv")
-    run("--unit", "visit", "--on-missing", "drop", data="gaps.csv")
+    assert "no key" in sentence_of("--privacy-unit", "visit", data="gaps.csv")
+    run("--privacy-unit", "visit", "--missing", "complete-case", data="gaps.csv")
 
 
 def test_cells_are_text_without_the_spaces_around_them(tmp_path):
@@ -126,5 +128,5 @@ def test_cells_are_text_without_the_spaces_around_them(tmp_path):
 def test_headers_that_cannot_be_used(tmp_path, text, words):
     path = tmp_path / "a.csv"
     path.write_text(text)
-    with pytest.raises(InvalidFile, match=words):
+    with pytest.raises(InvalidFileError, match=words):
         read_keyed_table(path, ("who",))

@@ -20,7 +20,7 @@ def table(rng) -> np.ndarray:
 def said_by(caplog, capsys) -> Callable[[Callable[[], Any]], tuple[Any, list[str]]]:
     """(the result, every text that a call leaves behind): errors with all their causes, warnings, log, output."""
 
-    def heard(action: Callable[[], Any]) -> tuple[Any, list[str]]:
+    def report_progress(action: Callable[[], Any]) -> tuple[Any, list[str]]:
         caplog.set_level(logging.DEBUG)
         caplog.clear()
         said, result = [], None
@@ -33,7 +33,7 @@ def said_by(caplog, capsys) -> Callable[[Callable[[], Any]], tuple[Any, list[str
         said += [str(warning.message) for warning in caught]
         return result, [*said, *(record.getMessage() for record in caplog.records), *capsys.readouterr()]
 
-    return heard
+    return report_progress
 
 
 def songs(secrets: tuple[str, ...], texts: list[str]) -> list[str]:

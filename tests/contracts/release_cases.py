@@ -24,18 +24,11 @@ from routes import early_samples
 from scipy import sparse
 
 import dimfree
-from dimfree import (
-    Dense,
-    Diagonal,
-    Isotropic,
-    LowRank,
-    Options,
-    SeededNoise,
-    release_mean,
-    release_means,
-)
+from dimfree import Options, release_group_means, release_mean
 from dimfree.paper import variance_profile
 from dimfree.request import Request
+from dimfree.shapes import DenseCovariance, DiagonalCovariance, IsotropicCovariance, LowRankCovariance
+from dimfree.testing import SeededNoise
 
 STORE = Path(__file__).with_name("release_cases.json")
 RELATIONS = ("add-remove", "replace-one")
@@ -64,8 +57,8 @@ GAUSSIAN, LEARN = {"options": Options(tails="gaussian")}, {"options": Options(sc
 SAMPLED = {"options": Options(core_sample=900)}
 PILOT_SIZE = {"options": Options(core_sample=500)}
 PILOT = {**PILOT_SIZE, "objective": "total"}
-PRIVATE_GROUPS = {"groups": [row % 5 for row in range(1600)], "keys": "private", "delta": 1e-4}
-THIRDS = {"groups": [row % 3 for row in range(1200)], "keys": [0, 1, 2]}
+PRIVATE_GROUPS = {"by": [row % 5 for row in range(1600)], "groups": "private", "delta": 1e-4}
+THIRDS = {"by": [row % 3 for row in range(1200)], "groups": [0, 1, 2]}
 
 
 def table(rows: int = 700, seed: int = 1) -> np.ndarray:
@@ -121,10 +114,10 @@ def with_missing(X: np.ndarray) -> np.ndarray:
     return X
 
 
-def through_a_ledger(X: np.ndarray, *, folder: Path, neighbours: str, **given: object) -> object:
+def through_a_ledger(X: np.ndarray, *, folder: Path, neighbors: str, **given: object) -> object:
     """The second of two releases on one ledger."""
-    terms, given["neighbours"] = {"epsilon": 20.0, "delta": 1e-5, "neighbours": neighbours}, neighbours
-    with dimfree.Ledger(folder / f"{neighbours}.db", dataset="study", **terms) as ledger:
+    terms, given["neighbors"] = {"epsilon": 20.0, "delta": 1e-5, "neighbors": neighbors}, neighbors
+    with dimfree.PrivacyLedger(folder / f"{neighbors}.db", dataset="study", **terms) as ledger:
         release_mean(X, ledger=ledger, **given)
         return release_mean(X, ledger=ledger, **given)
 
@@ -193,8 +186,8 @@ def cases(folder: Path) -> dict[str, Callable[[], object]]:
 
     known = {"covariance": DEVIATIONS**2}
     for relation in RELATIONS:
-        here = partial(add, neighbours=relation)  # type: ignore[arg-type]
-        here_twice = partial(twice, neighbours=relation)  # type: ignore[arg-type]
+        here = partial(add, neighbors=relation)  # type: ignore[arg-type]
+        here_twice = partial(twice, neighbors=relation)  # type: ignore[arg-type]
         here_twice(f"auto {relation}", table)
         here_twice(f"auto own axes {relation}", table, basis=None)
         here_twice(f"auto small epsilon {relation}", partial(table, 1500), epsilon=1.5)
@@ -208,33 +201,43 @@ def cases(folder: Path) -> dict[str, Callable[[], object]]:
         here(f"known gaussian tails {relation}", table, **known, **GAUSSIAN)
         here(f"known factor {relation}", table, **known, **LEARN)
         here(f"known few {relation}", partial(table, 30), **known)
-        here(f"isotropic {relation}", table, shape=Isotropic(4.0))
-        here(f"dense {relation}", lambda: table()[:, :4], shape=Dense(CORRELATED))
-        here(f"low rank {relation}", lambda: table()[:, :4], shape=LowRank(np.eye(4)[:, :2], [16.0, 4.0], 1.0))
+        here(f"isotropic {relation}", table, covariance=IsotropicCovariance(4.0))
+        here(f"dense {relation}", lambda: table()[:, :4], covariance=DenseCovariance(CORRELATED))
+        here(
+            f"low rank {relation}",
+            lambda: table()[:, :4],
+            covariance=LowRankCovariance(np.eye(4)[:, :2], [16.0, 4.0], 1.0),
+        )
         here(f"sampled core {relation}", partial(table, 1500), **known, **SAMPLED)
-        here_twice(f"persons {relation}", table, unit=keys())
-        here_twice(f"persons totals {relation}", table, unit=keys(), unit_rows=2)
+        here_twice(f"persons {relation}", table, privacy_unit=keys())
+        here_twice(f"persons totals {relation}", table, privacy_unit=keys(), max_contributions=2)
         here(f"sparse {relation}", lambda: sparse.csr_array(np.where(table() > 0, table(), 0.0)), **known)
         here_twice(f"sparse auto {relation}", lambda: sparse.csr_array(np.where(table() > 0, table(), 0.0)))
-        here_twice(f"invalid rows {relation}", with_gaps, on_missing="drop")
+        here_twice(f"invalid rows {relation}", with_gaps, missing="complete-case")
         here(f"profile {relation}", partial(table, 1500), variance_profile)
-    halves = {"groups": [row % 2 for row in range(1600)], "keys": [0, 1]}
-    add("groups", partial(table, 1600), release_means, **halves)
-    add("groups known", partial(table, 1600), release_means, **halves, **known)
-    add("groups of persons", partial(table, 1600), release_means, **halves, **known, unit=keys(1600))
-    add("diagonal shape", table, shape=Diagonal(DEVIATIONS**2))
+    halves = {"by": [row % 2 for row in range(1600)], "groups": [0, 1]}
+    add("groups", partial(table, 1600), release_group_means, **halves)
+    add("groups known", partial(table, 1600), release_group_means, **halves, **known)
+    add("groups of persons", partial(table, 1600), release_group_means, **halves, **known, privacy_unit=keys(1600))
+    add("diagonal shape", table, covariance=DiagonalCovariance(DEVIATIONS**2))
     add("frame", lambda: pd.DataFrame(table()), **known)
     for ending in (".npy", ".csv", ".parquet"):
         twice(f"file {ending}", partial(streamed, ending, folder))
     twice("dask", in_parts)
-    add("private groups", partial(table, 1600), release_means, **PRIVATE_GROUPS)
-    add("private groups known", partial(table, 1600), release_means, **PRIVATE_GROUPS, **known)
-    add("private groups of persons", partial(table, 1600), release_means, **PRIVATE_GROUPS, unit=keys(1600))
-    add("listed groups", partial(table, 1600), release_means, **{**halves, "epsilon": 2.0})
-    add("wide groups", partial(wide, 1200, 40), release_means, **THIRDS)
-    add("relative groups", partial(mixed, 1200), release_means, **THIRDS, objective="relative")
+    add("private groups", partial(table, 1600), release_group_means, **PRIVATE_GROUPS)
+    add("private groups known", partial(table, 1600), release_group_means, **PRIVATE_GROUPS, **known)
+    add(
+        "private groups of persons",
+        partial(table, 1600),
+        release_group_means,
+        **PRIVATE_GROUPS,
+        privacy_unit=keys(1600),
+    )
+    add("listed groups", partial(table, 1600), release_group_means, **{**halves, "epsilon": 2.0})
+    add("wide groups", partial(wide, 1200, 40), release_group_means, **THIRDS)
+    add("relative groups", partial(mixed, 1200), release_group_means, **THIRDS, objective="relative")
     for relation in RELATIONS:
-        here = partial(add, neighbours=relation)  # type: ignore[arg-type]
+        here = partial(add, neighbors=relation)  # type: ignore[arg-type]
         one = {"epsilon": 1.0, "delta": 1e-6}
         here(f"ring {relation}", partial(wide, 700, 60), **one)
         here(f"ring wide {relation}", partial(wide, 700, 400), **one)
@@ -249,9 +252,9 @@ def cases(folder: Path) -> dict[str, Callable[[], object]]:
         here(f"mixed units {relation}", partial(mixed, 1200), epsilon=1.0, objective="relative")
         here(f"mixed units few {relation}", partial(mixed, 400), epsilon=1.0, objective="relative")
         here(f"one column {relation}", lambda: mixed(900)[:, 4:5], epsilon=1.0)
-        here(f"missing {relation}", lambda: with_missing(table(1500)), on_missing="column", epsilon=3.0)
-        here(f"missing mixed {relation}", lambda: with_missing(mixed(1500)), on_missing="column", epsilon=3.0)
-        here(f"missing dropped {relation}", lambda: with_invalid_rows(wide(1500, 40)), by_core, on_missing="drop")
+        here(f"missing {relation}", lambda: with_missing(table(1500)), missing="available-case", epsilon=3.0)
+        here(f"missing mixed {relation}", lambda: with_missing(mixed(1500)), missing="available-case", epsilon=3.0)
+        here(f"missing dropped {relation}", lambda: with_invalid_rows(wide(1500, 40)), by_core, missing="complete-case")
         here(f"float32 {relation}", lambda: wide(900, 30).astype(np.float32))
         here(f"named frame {relation}", lambda: pd.DataFrame(mixed(1200), columns=list("abcdefg")), epsilon=2.0)
         here(f"bounds {relation}", partial(framed, folder), epsilon=2.0)
@@ -260,7 +263,7 @@ def cases(folder: Path) -> dict[str, Callable[[], object]]:
         here(f"dask known {relation}", in_parts, **known)
         here(f"dask few {relation}", partial(in_parts, 300), **one)
         here(f"integers {relation}", lambda: np.floor(table(900) * 4).astype(np.int32))
-        here(f"several rows {relation}", partial(mixed, 1200), unit=keys(1200), objective="relative")
+        here(f"several rows {relation}", partial(mixed, 1200), privacy_unit=keys(1200), objective="relative")
         here(f"far from zero {relation}", lambda: table(900) + 1e6)
         here(f"outliers {relation}", outlying, covariance=DEVIATIONS**2)
         here(f"outliers unknown {relation}", outlying)
@@ -269,10 +272,10 @@ def cases(folder: Path) -> dict[str, Callable[[], object]]:
 
 def said(outcome: object) -> list[list[float]]:
     """The released numbers, their charges and the numeric parameters; of a refusal the last two alone."""
-    if isinstance(outcome, dimfree.Means):
-        return [numbers for release in outcome.values() for numbers in said(release)] + [charges(outcome.ledger)]
+    if isinstance(outcome, dimfree.GroupMeans):
+        return [numbers for release in outcome.values() for numbers in said(release)] + [charges(outcome.charges)]
     parameters = getattr(outcome, "parameters", {}).values()  # a profile has none
-    common = [charges(outcome.ledger), sorted(float(value) for value in parameters if not isinstance(value, str))]
+    common = [charges(outcome.charges), sorted(float(value) for value in parameters if not isinstance(value, str))]
     if outcome.refused:
         return common
     if isinstance(outcome, dimfree.Release):
@@ -286,7 +289,7 @@ def charges(costs: object) -> list[float]:
 
     def walk(value: object, key: str = "") -> None:
         if isinstance(value, dict):
-            for name in sorted(value):
+            for name in sorted(value, key=lambda name: "menu" if name == "branches" else name):  # the stored order
                 walk(value[name], name)
         elif isinstance(value, list | tuple):
             for each in value:

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from recording import RecordingNoise
 
-from dimfree.accounting.budget import Budget, WeakGuaranteeWarning
+from dimfree.accounting.budget import Budget
 from dimfree.accounting.events import has_fine_noise
 from dimfree.beliefs import _LOADED_LATE
-from dimfree.errors import InstallationError, InvalidParameter
-from dimfree.ledger.ledger import Ledger
-from dimfree.noise import SeededNoise, SystemNoise, opened
+from dimfree.errors import InstallationError, InvalidParameterError, WeakGuaranteeWarning
+from dimfree.ledger.ledger import PrivacyLedger
+from dimfree.noise import SeededNoise, SystemNoise, open_noise
 from dimfree.paper.profiling import variance_profile
 from dimfree.release import release_mean
-from dimfree.release_groups import release_means
+from dimfree.release_groups import release_group_means
 from dimfree.report.rendering import require_report
 
 X = np.random.default_rng(3).normal(size=(600, 2))
@@ -25,8 +25,8 @@ LABELS = np.arange(len(X)) % 2
 
 
 @pytest.fixture
-def ledger(tmp_path) -> Ledger:
-    return Ledger(tmp_path / "study.db", dataset="d", epsilon=2000.0, delta=0.9)
+def ledger(tmp_path) -> PrivacyLedger:
+    return PrivacyLedger(tmp_path / "study.db", dataset="d", epsilon=2000.0, delta=0.9)
 
 
 def mean(**asked):
@@ -34,7 +34,7 @@ def mean(**asked):
 
 
 def groups(**asked):
-    return release_means(X, groups=LABELS, keys=[0, 1], **asked)
+    return release_group_means(X, by=LABELS, groups=[0, 1], **asked)
 
 
 DOORS = pytest.mark.parametrize("door", [mean, groups])
@@ -77,15 +77,15 @@ def test_every_kind_of_draw_is_tried(draw, monkeypatch) -> None:
 
     monkeypatch.setattr(SystemNoise, draw, fails)
     with pytest.raises(InstallationError, match=r"The noise source does not work \(RuntimeError\)"):
-        opened(None)
+        open_noise(None)
 
 
 def test_seeded_noise_is_not_tried() -> None:
     noise = SeededNoise(5)
-    assert opened(noise) is noise
+    assert open_noise(noise) is noise
     assert noise.gaussian(100.0, 4).tolist() == SeededNoise(5).gaussian(100.0, 4).tolist()
     recording = RecordingNoise()
-    assert opened(recording).asked == []
+    assert open_noise(recording).asked == []
 
 
 @pytest.mark.parametrize("name", _LOADED_LATE)
@@ -99,7 +99,7 @@ def test_a_broken_part_of_scipy_costs_nothing(name, ledger, monkeypatch) -> None
 @pytest.mark.parametrize("name", ["altair", "scipy.optimize"])
 def test_a_broken_part_of_the_report_costs_nothing(name, monkeypatch) -> None:
     broken(monkeypatch, (name,), ImportError("libfoo.so"))
-    with pytest.raises(InvalidParameter, match="A report needs"):
+    with pytest.raises(InvalidParameterError, match="A report needs"):
         require_report()
 
 
@@ -107,14 +107,14 @@ LOADED = """
 import sys, tempfile
 import numpy as np
 from pathlib import Path
-from dimfree import SeededNoise, release_mean
-from dimfree.ledger.ledger import Ledger
-charge, at_charge = Ledger.charge, set()
+from dimfree import release_mean
+from dimfree.ledger.ledger import PrivacyLedger
+charge, at_charge = PrivacyLedger.charge, set()
 def charging(*given, **said):
     at_charge.update(sys.modules)
     return charge(*given, **said)
-Ledger.charge = charging
-ledger = Ledger(Path(tempfile.mkdtemp()) / "s.db", dataset="d", epsilon=10, delta=1e-2)
+PrivacyLedger.charge = charging
+ledger = PrivacyLedger(Path(tempfile.mkdtemp()) / "s.db", dataset="d", epsilon=10, delta=1e-2)
 X = np.random.default_rng(0).normal(size=(1500, 300))
 release_mean(X, epsilon=1, delta=1e-6, ledger=ledger)
 print(*sorted(name for name in set(sys.modules) - at_charge if name.split(".")[0] in ("opendp", "scipy")))
@@ -126,7 +126,7 @@ def test_nothing_is_loaded_after_the_charge() -> None:
     assert done.stdout.split() == []
 
 
-WAYS = [{"covariance": np.ones(2)}, {"objective": "relative", "on_missing": "drop"}, {}]
+WAYS = [{"covariance": np.ones(2)}, {"objective": "relative", "missing": "complete-case"}, {}]
 
 
 @pytest.mark.parametrize("asked", WAYS)
@@ -135,7 +135,7 @@ WAYS = [{"covariance": np.ones(2)}, {"objective": "relative", "on_missing": "dro
 def test_a_budget_is_refused_before_any_draw_or_never(asked, epsilon, delta) -> None:
     """Where it was accepted, the discrete noise of whatever was released is paid for: `Costs` checks it."""
     noise = RecordingNoise()
-    with suppress(InvalidParameter):
+    with suppress(InvalidParameterError):
         release_mean(X, epsilon=epsilon, delta=delta, noise=noise, **asked)
     assert bool(noise.asked) == has_fine_noise(Budget(epsilon, delta))
 
@@ -143,7 +143,7 @@ def test_a_budget_is_refused_before_any_draw_or_never(asked, epsilon, delta) -> 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1e-3, 0.5), (4e-3, 0.99), (1e-3, 0.999), (0.1, 0.99)])
 @DOORS
 def test_noise_too_coarse_for_the_budget_costs_nothing(door, epsilon, delta, ledger) -> None:
-    with pytest.raises(InvalidParameter, match=r"discrete noise .* No budget was charged\."):
+    with pytest.raises(InvalidParameterError, match=r"discrete noise .* No budget was charged\."):
         door(epsilon=epsilon, delta=delta, ledger=ledger, noise=SeededNoise(0))
     assert ledger.account().debits == 0
     assert all(has_fine_noise(Budget(usual, 1e-2)) for usual in (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e4))
@@ -171,7 +171,7 @@ def test_a_weak_guarantee_is_warned_of_before_the_table_is_read_and_the_ledger_c
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_a_public_number_of_records_sharpens_the_warning(relation, recwarn) -> None:
-    release_mean(X, epsilon=1.0, delta=5e-4, neighbours=relation)
+    release_mean(X, epsilon=1.0, delta=5e-4, neighbors=relation)
     found = [str(each.message) for each in recwarn if each.category is WeakGuaranteeWarning]
     assert len(found) == (relation == "replace-one")
     assert not any("600" in each for each in found)

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dimfree import PrivateMean, Release, SeededNoise, release_mean, release_means
+from dimfree import PrivateMean, Release, release_group_means, release_mean
 from dimfree.cli import app
+from dimfree.testing import SeededNoise
 
 BUDGET = {"epsilon": 2.0, "delta": 1e-6}
 ENDS = {"age": (20.0, 60.0)}
@@ -27,7 +28,7 @@ def clipped(frame):
 
 
 def mean(table, **given):
-    return release_mean(table, **BUDGET, unit="person", exclude="ward", noise=SeededNoise(2), **given)
+    return release_mean(table, **BUDGET, privacy_unit="person", exclude="ward", noise=SeededNoise(2), **given)
 
 
 def array(table, **given):
@@ -36,12 +37,16 @@ def array(table, **given):
 
 
 def means(table, **given):
-    given |= {"groups": "ward", "keys": ["east", "west"], "exclude": "person", "noise": SeededNoise(2)}
-    return release_means(table, **BUDGET, **given)["east"]
+    given |= {"by": "ward", "groups": ["east", "west"], "exclude": "person", "noise": SeededNoise(2)}
+    return release_group_means(table, **BUDGET, **given)["east"]
 
 
 def estimator(table, **given):
-    return PrivateMean(**BUDGET, unit="person", exclude=["ward"], noise=SeededNoise(2), **given).fit(table).release_
+    return (
+        PrivateMean(**BUDGET, privacy_unit="person", exclude=["ward"], noise=SeededNoise(2), **given)
+        .fit(table)
+        .release_
+    )
 
 
 def file(table, **given):
@@ -73,6 +78,6 @@ def test_bounds_on_the_command_line(frame, tmp_path, monkeypatch):
     np.save("people.npy", frame[["age", "score"]].to_numpy())
     done = CliRunner().invoke(app, [words[0], "people.npy", *words[2:], "0=20:60", "--force"])
     assert done.exit_code == 0, done.stderr
-    assert "0 20 to 60: public" in done.stderr
+    assert "0 20 to 60: values outside count as the bound" in done.stderr
     nameless = Release.from_json((tmp_path / "r.json").read_text())
     assert json.loads(nameless.parameters["bounds"]) == {"0": [20.0, 60.0]}

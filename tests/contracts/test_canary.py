@@ -9,18 +9,18 @@ from contracts.conftest import songs
 from routes import with_options
 from scipy import sparse
 
-from dimfree.errors import DimfreeError, RefusedRelease
+from dimfree.errors import DimfreeError, RefusedReleaseError
 from dimfree.interop.mean import PrivateMean
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
-from dimfree.report.summary import summary_rows
-from dimfree.shapes import Diagonal, Isotropic
+from dimfree.report.summary import describe_charges
+from dimfree.shapes import DiagonalCovariance, IsotropicCovariance
 
 CANARY = 918273645.125
 SINGS = ("918273645", "9.18273645", "918_273", "9182736")
-GIVEN = {"epsilon": 4.0, "delta": 1e-6, "shape": Isotropic(1.0)}
+GIVEN = {"epsilon": 4.0, "delta": 1e-6, "covariance": IsotropicCovariance(1.0)}
 COUNT = 467  # a prime that no public parameter comes near
-WAYS = [{}, {"neighbours": "replace-one"}]
+WAYS = [{}, {"neighbors": "replace-one"}]
 every_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(map(str, way.values())))
 
 
@@ -47,16 +47,16 @@ def fit(X, **changes):
 @pytest.mark.parametrize("spread", [1.0, 1e-7], ids=["released", "refused"])
 def test_a_release_is_silent(table, said_by, way, spread):
     """About values; and under add/remove only a noisy number of records leaves."""
-    found, said = said_by(lambda: release(table, shape=Isotropic(spread), **way))
+    found, said = said_by(lambda: release(table, covariance=IsotropicCovariance(spread), **way))
     assert found.refused == (spread < 1)
-    rows = str(summary_rows(found.ledger)) + repr(found.ledger)
+    rows = str(describe_charges(found.charges)) + repr(found.charges)
     documents = [found.to_json(), repr(found), str(found), found.guarantee.statement(), rows, str(found.parameters)]
     assert_silent(*said, *documents)
-    public = way.get("neighbours") == "replace-one"
+    public = way.get("neighbors") == "replace-one"
     assert (COUNT in found.parameters.values()) == public  # the search below would find it
     assert public or str(COUNT) not in " ".join([repr(found), *said])
     if found.refused:
-        with pytest.raises(RefusedRelease) as error:
+        with pytest.raises(RefusedReleaseError) as error:
             _ = found.mean
         assert_silent(str(error.value), "".join(traceback.format_exception(error.value)))
 
@@ -67,7 +67,7 @@ def test_the_ear_hears_a_canary_and_no_warning_is_about_records(said_by, table):
         assert songs(SINGS, ["", text])
     assert songs(SINGS, said_by(lambda: np.float64(str(CANARY) + "x"))[1])
     table[5], table[6] = 1.7e308, -1.7e308
-    found, said = said_by(lambda: release(table, shape=Isotropic(0.9)))
+    found, said = said_by(lambda: release(table, covariance=IsotropicCovariance(0.9)))
     assert not found.refused
     assert not any(said)
 
@@ -101,9 +101,9 @@ WRONG = {
     "a word in lists": (lambda table: [*table.tolist(), [f"secret {CANARY}", 1.0, 2.0]], {}),
     "a column of words": (lambda table: pd.DataFrame({"a": table[:, 0], "b": table[:, 1].astype(str)}), {}),
     "a Series": (lambda table: pd.Series(table[:, 0]), {}),
-    "a covariance of another size": (lambda table: table, {"shape": None, "covariance": np.ones(5)}),
-    "a shape of another size": (lambda table: table, {"shape": Diagonal(np.ones(4))}),
-    "an unknown shape": (lambda table: table, {"shape": "round"}),
+    "a covariance of another size": (lambda table: table, {"covariance": np.ones(5)}),
+    "a shape of another size": (lambda table: table, {"covariance": DiagonalCovariance(np.ones(4))}),
+    "an unknown covariance": (lambda table: table, {"covariance": "round"}),
     "a bad budget": (lambda table: table, {"epsilon": -1.0}),
     "an unknown option": (lambda table: table, {"tails": "light"}),
 }

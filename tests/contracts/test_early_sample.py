@@ -11,13 +11,14 @@ from scipy import sparse
 from states import standing_view
 from streams import RecordedStream, needs
 
-from dimfree import SeededNoise, release_mean
-from dimfree.accounting.budget import Neighbours
+from dimfree import release_mean
+from dimfree.accounting.budget import Neighbors
 from dimfree.data.gpu.device import Place
 from dimfree.data.records import Records, as_records
 from dimfree.programs.choose import constants
-from dimfree.programs.choose.core import Size, early_rate, strength
-from dimfree.programs.learn.state import StageSetting
+from dimfree.programs.choose.core import Size, choose_pilot_rate, compute_snr
+from dimfree.programs.learn.state import StepSetting
+from dimfree.testing import SeededNoise
 
 ROWS, EARLY = 1500, 700
 VARIANCES = np.array([1.0, 4.0, 0.25, 1.0])
@@ -28,9 +29,9 @@ WAYS = {
     "turned": {"basis": "dct"},
     "known": {"covariance": VARIANCES},
     "mixed": {"covariance": np.diag(VARIANCES) + 0.1},
-    "replace-one": {"neighbours": "replace-one"},
-    "drop": {"on_missing": "drop"},
-    "column": {"on_missing": "column"},
+    "replace-one": {"neighbors": "replace-one"},
+    "complete-case": {"missing": "complete-case"},
+    "available-case": {"missing": "available-case"},
 }
 BY_CORE = ("core", "replace-one")
 
@@ -40,7 +41,7 @@ def tables():
     """For each way; entries are missing only where they are read one by one."""
     drawn = np.random.default_rng(3).standard_normal((ROWS, 4)) * np.sqrt(VARIANCES) + [3, -1, 0, 7]
     table = drawn.astype(np.float32)
-    return {way: np.where(table > 8, np.float32(np.nan), table) if way == "column" else table for way in WAYS}
+    return {way: np.where(table > 8, np.float32(np.nan), table) if way == "available-case" else table for way in WAYS}
 
 
 @pytest.fixture
@@ -66,7 +67,9 @@ def in_memory(tables):
 def test_a_stream_gives_the_same_release_in_four_passes(table, in_memory, way):
     stream = RecordedStream(table, most=97)
     assert released(Records(stream, None), way) == in_memory[way]
-    assert stream.passes <= 4 + (way == "column")  # validity (or valid records, or two counts), sample, lengths, mean
+    assert stream.passes <= 4 + (
+        way == "available-case"
+    )  # validity (or valid records, or two counts), sample, lengths, mean
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -102,7 +105,7 @@ def test_the_answer_is_the_mean_of_all_records_and_the_table_is_left_as_it_is(ta
         assert with_sample["mean"] != without["mean"]  # otherwise nothing here would be about a sample
 
 
-@pytest.mark.parametrize("way", ["drop", "column"])
+@pytest.mark.parametrize("way", ["complete-case", "available-case"])
 def test_a_sample_without_enough_entries_is_not_drawn(table, way):
     """Of a column that few records have, a sample of as many records as usual would have next to nothing."""
     holes = table.astype(np.float64)
@@ -115,27 +118,27 @@ def test_more_records_than_expected_are_all_held(table, capacity):
     """A buffer that is too small grows: no record is left out for another one."""
     chosen = np.arange(ROWS) % 3 == 1
     for source in (as_records(table), Records(RecordedStream(table, 97), None)):
-        held = source.held(chosen, capacity)
+        held = source.load_rows(chosen, capacity)
         assert not held.streams
         np.testing.assert_array_equal(np.concatenate([block for block, _ in held.blocks()]), table[chosen])
-    (block, _), *_ = as_records(table).held(chosen, capacity).blocks()
+    (block, _), *_ = as_records(table).load_rows(chosen, capacity).blocks()
     with pytest.raises(ValueError, match="read-only"):
         block[0] = 1.0
 
 
 def test_a_sample_is_strong_enough_not_larger_and_not_drawn_without_memory():
     size, precision = Size(1e8, 30.0, 4096), 1e-4
-    found = strength(early_rate(size, precision, 10) * size.count, Neighbours.ADD_REMOVE, precision, 10)
-    assert 0.9999 * constants.EARLY_STRENGTH <= found < 1.001 * constants.EARLY_STRENGTH
-    columns = constants.EARLY_BYTES // 8 // constants.EARLY_LEAST
-    assert early_rate(Size(1e9, 30.0, 4096), 1e6, columns) < 1
-    assert early_rate(Size(1e9, 30.0, 4096), 1e6, columns + 1) == 1
+    found = compute_snr(choose_pilot_rate(size, precision, 10) * size.count, Neighbors.ADD_REMOVE, precision, 10)
+    assert 0.9999 * constants.PILOT_SAMPLE_SNR <= found < 1.001 * constants.PILOT_SAMPLE_SNR
+    columns = constants.MAX_PILOT_SAMPLE_BYTES // 8 // constants.MIN_PILOT_SAMPLE
+    assert choose_pilot_rate(Size(1e9, 30.0, 4096), 1e6, columns) < 1
+    assert choose_pilot_rate(Size(1e9, 30.0, 4096), 1e6, columns + 1) == 1
 
 
 def test_the_number_of_a_sample_is_as_uncertain_as_its_coins():
     everyone, some = (standing_view(np.zeros((rows, 2)), noise=SeededNoise(0)) for rows in (4, 1))
-    setting = StageSetting(everyone, 1000.0, 30.0).on_sample(some, 0.25)
+    setting = StepSetting(everyone, 1000.0, 30.0).on_sample(some, 0.25)
     assert (setting.count, setting.final_count) == (250.0, 1000.0)
     assert setting.count_stddev == pytest.approx(math.sqrt((0.25 * 30) ** 2 + 1000 * 0.25 * 0.75))
     assert (setting.of_all().count, setting.of_all().whole) == (1000.0, None)
-    assert StageSetting(everyone, 1000.0).on_sample(some, 0.25).count_stddev == 0
+    assert StepSetting(everyone, 1000.0).on_sample(some, 0.25).count_stddev == 0

@@ -10,17 +10,18 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.interop.mean import PrivateMean, RefusalWarning
+from dimfree.errors import RefusalWarning
+from dimfree.interop.mean import PrivateMean
 from dimfree.noise import SeededNoise
 from dimfree.options import Options
 from dimfree.results.release import Release
-from dimfree.shapes import Isotropic
+from dimfree.shapes import IsotropicCovariance
 
-PROMISE = Guarantee(epsilon=1.0, delta=1e-6, neighbours="add-remove", private=True)
-LEDGER = Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, before=(), menu=())
+PROMISE = Guarantee(epsilon=1.0, delta=1e-6, neighbors="add-remove", private=True)
+LEDGER = Costs(Budget(1.0, 1e-6), Neighbors.ADD_REMOVE, before=(), branches=())
 
 
 class FakeRelease:
@@ -32,10 +33,10 @@ class FakeRelease:
 
     def __call__(self, X, **parameters):
         self.calls.append((X, parameters))
-        common = {"guarantee": PROMISE, "ledger": LEDGER, "method": "stable", "parameters": {}}
+        common = {"guarantee": PROMISE, "charges": LEDGER, "method": "stable", "parameters": {}}
         common["dimension"] = X.shape[1]
         if self.refuse:
-            return Release.refused_because("Too few friends.", **common)
+            return Release.from_refusal("Too few friends.", **common)
         return Release.released(mean=np.arange(X.shape[1]), noise_stddev=np.full(X.shape[1], 0.5), **common)
 
 
@@ -53,7 +54,7 @@ EXPERT = {
 
 
 def estimator(**changes):
-    return PrivateMean(**{"epsilon": 1.0, "delta": 1e-6, "shape": Isotropic(1.0), **changes})
+    return PrivateMean(**{"epsilon": 1.0, "delta": 1e-6, "covariance": IsotropicCovariance(1.0), **changes})
 
 
 def table(rows=6, columns=3):
@@ -63,8 +64,8 @@ def table(rows=6, columns=3):
 # scikit-learn's own contract, against the real release
 
 
-@pytest.mark.filterwarnings("ignore::dimfree.interop.mean.RefusalWarning")
-@parametrize_with_checks([PrivateMean(epsilon=1e4, delta=0.5, shape=Isotropic(1.0))])
+@pytest.mark.filterwarnings("ignore::dimfree.errors.RefusalWarning")
+@parametrize_with_checks([PrivateMean(epsilon=1e4, delta=0.5, covariance=IsotropicCovariance(1.0))])
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -92,7 +93,7 @@ def test_a_large_table_is_released():
 def test_every_parameter_is_handed_on_unchanged(fake_release):
     assert all(EXPERT[name] != default for name, default in vars(Options()).items())
     everyday = set(inspect.signature(PrivateMean).parameters) - EXPERT.keys()
-    looked_up = ("unit", "columns", "exclude", "bounds")  # test_units.py, test_bounds.py
+    looked_up = ("privacy_unit", "columns", "exclude", "bounds")  # test_units.py, test_bounds.py
     given = {name: object() for name in everyday} | dict.fromkeys(looked_up)
     PrivateMean(**given, **EXPERT).fit(table())
     assert fake_release.calls[0][1] == given | {"options": Options(**EXPERT)}
@@ -150,4 +151,4 @@ def test_sparse_and_missing_entries_are_tagged():
     assert tags.non_deterministic
     assert tags.input_tags.sparse
     assert not tags.input_tags.allow_nan
-    assert estimator(on_missing="drop").__sklearn_tags__().input_tags.allow_nan
+    assert estimator(missing="complete-case").__sklearn_tags__().input_tags.allow_nan

@@ -11,16 +11,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import Neighbors
 from dimfree.accounting.events import COUNT_STEPS, Gaussian
 from dimfree.accounting.several_runs import costs_from_dict
 from dimfree.audit.calls import DELTA, HUGE, Call, calls
-from dimfree.errors import DimfreeError
-from dimfree.interop.mean import RefusalWarning
+from dimfree.errors import DimfreeError, RefusalWarning
 from dimfree.kernel.session import ChargedNoise, Session
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
-from dimfree.results.grouped import Means
+from dimfree.results.grouped import GroupMeans
 
 EPSILON = 2.0
 CALLS = {str(call): call for call in calls(EPSILON)}
@@ -44,13 +43,13 @@ def test_extreme_magnitudes_raise_nothing_even_if_every_warning_is_an_error(name
 
 
 INVALID = ([np.nan, np.nan], [np.inf, 0.0], [-np.inf, 1e308], [3.0, np.nan])
-DROPPING = [name for name, call in CALLS.items() if call.columns == 2 and call.given.get("on_missing") != "column"]
+DROPPING = [name for name, call in CALLS.items() if call.columns == 2 and call.given.get("missing") != "available-case"]
 
 
 @pytest.mark.parametrize("name", DROPPING)
 def test_dropped_rows_are_alike_whatever_else_they_hold(name):
     call = CALLS[name]
-    dropping = Call(call.name, call.size, {**call.given, "on_missing": "drop"}, call.relation, door=call.door)
+    dropping = Call(call.name, call.size, {**call.given, "missing": "complete-case"}, call.relation, door=call.door)
     table, found = call.table(), set()
     for row in INVALID:
         table[7, :-1] = row
@@ -76,7 +75,7 @@ class NotedNoise(SeededNoise):
 
 
 def releases_of(outcome):
-    found = [*outcome.values(), outcome.overall] if isinstance(outcome, Means) else [outcome]
+    found = [*outcome.values(), outcome.overall] if isinstance(outcome, GroupMeans) else [outcome]
     return [release for release in found if release is not None]
 
 
@@ -88,7 +87,7 @@ def test_the_charges_are_for_the_noise_that_was_drawn(name):
 def check_charges(call):
     noise, charged = NotedNoise(3), Counter()
     for release in releases_of(call.release(call.table(), EPSILON, noise)):
-        costs = costs_from_dict(release.ledger.to_dict())
+        costs = costs_from_dict(release.charges.to_dict())
         assert costs.budget.epsilon <= EPSILON
         assert costs.delta() <= costs.budget.delta <= DELTA
         gaussians = [event for event in costs.events if isinstance(event, Gaussian)]
@@ -96,7 +95,7 @@ def check_charges(call):
             charged[event.stddev] += event.dimension
             assert event.mu >= event.sensitivity / event.stddev * (1 - 1e-9)
         counts = [event for event in gaussians if event.step == 1 / COUNT_STEPS and event.dimension == 1]
-        if call.relation is Neighbours.ADD_REMOVE and "count" in release.parameters:
+        if call.relation is Neighbors.ADD_REMOVE and "count" in release.parameters:
             assert counts
             assert len(counts) > 1 or (float(release.parameters["count"]) * COUNT_STEPS).is_integer()
     assert set(noise.drawn) == set(charged)
@@ -163,7 +162,7 @@ def test_no_text_shows_a_record_and_no_refusal_depends_on_one(name):
     tables = (with_secret(call.table()), few, with_secret(few), np.vstack([few[:-1], [*[HUGE] * call.columns, 0]]))
     outcomes = [call.release(table, EPSILON, SeededNoise(5)) for table in tables]
     for outcome in outcomes:
-        parts = [outcome, *(each for release in releases_of(outcome) for each in (release, release.ledger))]
+        parts = [outcome, *(each for release in releases_of(outcome) for each in (release, release.charges))]
         texts = [outcome.to_json(), *map(repr, parts), *map(str, parts)]
         texts += [pickle.dumps(release).decode("latin-1") for release in releases_of(outcome)]
         assert not any(secret in shown for shown in texts for secret in SHOWN)

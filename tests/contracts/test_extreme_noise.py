@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from routes import through_the_core
 
-from dimfree.ledger.ledger import Ledger
+from dimfree.ledger.ledger import PrivacyLedger
 from dimfree.options import Options
 from dimfree.paper.profiling import variance_profile
 from dimfree.programs.run import OUT_OF_RANGE
 from dimfree.release import release_mean
-from dimfree.release_groups import release_means
+from dimfree.release_groups import release_group_means
 from dimfree.results.release import Release
 
 BUDGET = {"epsilon": 4.0, "delta": 1e-3}
@@ -68,8 +68,8 @@ WAYS = {
     "ring": (table(400, 150), {}),
     "relative": (TABLE, {"objective": "relative"}),
     "columns, total": (TABLE, {"objective": "total"}),
-    "columns, missing entries": (GAPPED, {"on_missing": "column"}),
-    "columns, complete rows": (GAPPED, {"on_missing": "drop", "objective": "relative"}),
+    "columns, missing entries": (GAPPED, {"missing": "available-case"}),
+    "columns, complete rows": (GAPPED, {"missing": "complete-case", "objective": "relative"}),
     "known": (TABLE, {"covariance": VARIANCES}),
     "known, learned scale": (TABLE, {"covariance": VARIANCES, "options": Options(scale="learn")}),
     "cheapest core": (table(300, 3), {"covariance": VARIANCES}),
@@ -79,7 +79,7 @@ BY_CORE = ("unknown", "unknown, one column", "unknown, own axes", "unknown, smoo
 
 def check(release: Release) -> None:
     """Finite or refused, its charges within the budget, and every reader can use it."""
-    assert release.ledger.delta() <= release.guarantee.delta
+    assert release.charges.delta() <= release.guarantee.delta
     assert Release.from_json(release.to_json()).to_json() == release.to_json()
     repr(release), release._repr_html_()
     if not release.refused:
@@ -94,15 +94,15 @@ def test_any_released_numbers_end_in_a_release_or_a_refusal(way: str, relation: 
     X, asked = WAYS[way]
     for extreme in EXTREMES[RELATIONS.index(relation) :: 2]:
         with through_the_core() if way in BY_CORE else nullcontext():
-            check(release_mean(X, neighbours=relation, **BUDGET, **asked, noise=FarNoise(*extreme)))
+            check(release_mean(X, neighbors=relation, **BUDGET, **asked, noise=FarNoise(*extreme)))
 
 
 @pytest.mark.parametrize("keys", [[0, 1], "private"])
 @pytest.mark.parametrize("objective", ["relative", "total"])
 def test_so_do_those_of_groups(keys: object, objective: str) -> None:
-    given = {"groups": np.arange(800) % 2, "keys": keys, "objective": objective, **BUDGET}
+    given = {"by": np.arange(800) % 2, "groups": keys, "objective": objective, **BUDGET}
     for extreme in EXTREMES[objective == "total" :: 2]:
-        means = release_means(table(800, 2), **given, noise=FarNoise(*extreme))
+        means = release_group_means(table(800, 2), **given, noise=FarNoise(*extreme))
         means.to_json(), repr(means)
         for release in means.values():
             check(release)
@@ -113,12 +113,12 @@ def test_so_do_those_of_a_variance_profile(relation: str) -> None:
     for extreme in EXTREMES:
         if abs(extreme[1]) <= SIZED_BY_THE_COUNT:
             noise = FarNoise(*extreme)
-            variance_profile(table(3000, 3), neighbours=relation, **BUDGET, noise=noise).to_json()
+            variance_profile(table(3000, 3), neighbors=relation, **BUDGET, noise=noise).to_json()
 
 
 def test_numbers_out_of_range_are_a_refusal_that_is_charged(tmp_path) -> None:
-    ledger = Ledger(tmp_path / "study.db", dataset="d", epsilon=10.0, delta=1e-2, neighbours="replace-one")
+    ledger = PrivacyLedger(tmp_path / "study.db", dataset="d", epsilon=10.0, delta=1e-2, neighbors="replace-one")
     noise = FarNoise("by turns", 1e9)
-    release = release_mean(TABLE, objective="relative", neighbours="replace-one", ledger=ledger, **BUDGET, noise=noise)
+    release = release_mean(TABLE, objective="relative", neighbors="replace-one", ledger=ledger, **BUDGET, noise=noise)
     assert release.refusal == OUT_OF_RANGE
     assert ledger.entries()[-1].content["outcome"] == "refused"

@@ -5,8 +5,9 @@ import pytest
 from benchmarks.accuracy.ordinary_worlds import HELD_OUT, SETTLED, TABLES
 from sklearn.datasets import load_breast_cancer
 
-from dimfree import Options, SeededNoise, release_mean
-from dimfree.results.mean_table import LOST, PRECISE, ROUGH, UNLEARNED, MeanTable, noise_line, verdicts
+from dimfree import Options, release_mean
+from dimfree.results.mean_table import LOST, PRECISE, ROUGH, UNLEARNED, MeanTable, count_noisy_columns, verdicts
+from dimfree.testing import SeededNoise
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +27,11 @@ def test_no_column_with_more_noise_than_spread_is_called_usable(cancer, epsilon,
     assert np.isin(found, (PRECISE, ROUGH)).any()
     assert (found == UNLEARNED).sum() + (found == LOST).sum() >= (truth > 1).sum()
     reading = MeanTable(release, 0.95)
-    assert reading.line == noise_line([release])
-    assert reading.line.startswith(f"{(found == PRECISE).sum()} of 30 columns have noise below a tenth of the spread")
-    assert epsilon > 2 or np.isinf(release.shape.log_stddev).any()  # error bars of unlearned columns are finite
+    assert reading.line == count_noisy_columns([release])
+    assert reading.line.startswith(f"Noise is below 10% of the SD in {(found == PRECISE).sum()} of 30 columns")
+    assert (
+        epsilon > 2 or np.isinf(release.estimated_variances.log_stddev).any()
+    )  # error bars of unlearned columns are finite
     low, high = release.confidence_interval(0.95, simultaneous=True)
     assert np.isfinite(low).all()
     assert np.isfinite(high).all()
@@ -47,9 +50,11 @@ def found_in(half):
             if not release.refused:
                 varies, truth = np.ptp(rows, axis=0) > 0, rows.std(axis=0)
                 with np.errstate(divide="ignore"):
-                    error = 0.5 * np.log(release.shape.variances) - np.log(truth)
+                    error = 0.5 * np.log(release.estimated_variances.variances) - np.log(truth)
                     over = release.noise_stddev / truth
-                found.append(np.array([error, release.shape.log_stddev, over, verdicts(release)])[:, varies])
+                found.append(
+                    np.array([error, release.estimated_variances.log_stddev, over, verdicts(release)])[:, varies]
+                )
     return np.concatenate(found, axis=1)
 
 

@@ -77,7 +77,7 @@ def strictly() -> Iterator[None]:
 
 
 def released(table, objective, **changes):
-    given = {**BUDGET, "objective": objective, "on_missing": "drop", "noise": SeededNoise(1), **changes}
+    given = {**BUDGET, "objective": objective, "missing": "complete-case", "noise": SeededNoise(1), **changes}
     with strictly():
         return release_mean(table, **given)
 
@@ -94,20 +94,20 @@ def check_outcome(release, width):
     assert release.resolved.shape == (width,)
     with strictly():
         ends = [release.confidence_interval(0.95, target=target) for target in ("population", "sample")]
-        repr(release), release.error_radius(0.95), release.noise_over_spread(), release.to_frame()
+        repr(release), release.error_radius(0.95), release.noise_to_sd(), release.to_frame()
     for low, high in ends:
         assert (low <= high).all()  # equal where the noise is below the resolution of a float
-        assert np.array_equal(np.isinf(low), release.one_value)
-    if release.reach is not None:
-        assert release.reach.radius > 0
-        assert (release.reach.columns > 0).all()
+        assert np.array_equal(np.isinf(low), release.without_interval)
+    if release.clipping is not None:
+        assert release.clipping.radius > 0
+        assert (release.clipping.column_radii > 0).all()
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("name", ODD)
 def test_an_answer_or_a_public_refusal(name, objective, relation):
-    release = released(ODD[name], objective, neighbours=relation)
+    release = released(ODD[name], objective, neighbors=relation)
     check_outcome(release, ODD[name].shape[1])
 
 
@@ -134,4 +134,4 @@ def test_an_ordinary_column_is_as_good_beside_odd_ones_and_one_far_record_moves_
     assert beside.mean[4] == pytest.approx(3.0, abs=0.1)
     far = released(ODD["one record far away"], "relative")
     assert np.abs(far.mean - alone.mean).max() < 1.0
-    assert math.isfinite(far.reach.radius)
+    assert math.isfinite(far.clipping.radius)

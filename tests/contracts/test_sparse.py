@@ -9,13 +9,17 @@ from scipy import sparse
 
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
-from dimfree.shapes import Dense, Diagonal, Isotropic
+from dimfree.shapes import DenseCovariance, DiagonalCovariance, IsotropicCovariance
 
 COUNT, DIMENSION = 900, 60
 VARIANCES = np.geomspace(9, 0.01, DIMENSION)
-SHAPES = {"isotropic": Isotropic(3.0), "diagonal": Diagonal(VARIANCES), "dense": Dense(np.diag(VARIANCES))}
-WAYS = {"auto": {}, "invalid rows": {"on_missing": "drop"}, "a small core": {"core_sample": 500}}
-WAYS |= {name: {"shape": shape, "epsilon": 8.0} for name, shape in SHAPES.items()}
+SHAPES = {
+    "isotropic": IsotropicCovariance(3.0),
+    "diagonal": DiagonalCovariance(VARIANCES),
+    "dense": DenseCovariance(np.diag(VARIANCES)),
+}
+WAYS = {"auto": {}, "invalid rows": {"missing": "complete-case"}, "a small core": {"core_sample": 500}}
+WAYS |= {name: {"covariance": shape, "epsilon": 8.0} for name, shape in SHAPES.items()}
 WAYS |= {f"{name}, learned scale": {**WAYS[name], "scale": "learn"} for name in SHAPES}
 
 
@@ -36,9 +40,9 @@ def test_a_release_is_that_of_the_dense_twin(table, way, relation):
         table[[3, 50, 51], [0, 7, 59]] = np.nan, np.inf, -np.inf
     if way == "a small core":
         table = np.concatenate([table, table])
-    if "shape" in WAYS[way]:
+    if "covariance" in WAYS[way]:
         table = table[20:]
-    given = {"epsilon": 4.0, "delta": 1e-6, "neighbours": relation, **WAYS[way]}
+    given = {"epsilon": 4.0, "delta": 1e-6, "neighbors": relation, **WAYS[way]}
     stored = sparse.csr_matrix(table)
     before = [part.copy() for part in (stored.data, stored.indices, stored.indptr)]
     found, wanted = (release_mean(X, **with_options(noise=SeededNoise(11), **given)) for X in (stored, table))

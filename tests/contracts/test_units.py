@@ -8,12 +8,12 @@ from recording import RecordingNoise
 from routes import with_options
 from sklearn.base import clone
 
-from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
+from dimfree.errors import DimfreeError, InvalidDataError, InvalidParameterError
 from dimfree.interop.mean import PrivateMean
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
 from dimfree.results.release import Release
-from dimfree.shapes import Isotropic
+from dimfree.shapes import IsotropicCovariance
 
 PERSONS, ROWS = 467, 1409  # primes that no public parameter comes near
 KEY, CANARY = "secret-918273645", 918273645.125
@@ -32,25 +32,32 @@ def frame(rng):
 
 
 def release(X, **changes):
-    given = {"epsilon": 4.0, "delta": 1e-6, "shape": Isotropic(1.0), "noise": SeededNoise(5), **changes}
+    given = {"epsilon": 4.0, "delta": 1e-6, "covariance": IsotropicCovariance(1.0), "noise": SeededNoise(5), **changes}
     return release_mean(X, **with_options(**given))
 
 
-@pytest.mark.parametrize("unit_rows", [None, 2])
-@pytest.mark.parametrize("neighbours", BOTH)
-def test_the_release_is_that_of_the_person_means_or_totals(frame, neighbours, unit_rows):
+@pytest.mark.parametrize("max_contributions", [None, 2])
+@pytest.mark.parametrize("neighbors", BOTH)
+def test_the_release_is_that_of_the_person_means_or_totals(frame, neighbors, max_contributions):
     """Pandas adds up in its own way, so the two may differ in the last bits of a record."""
     grouped = frame.groupby("who", sort=False)
-    records = grouped.mean() if unit_rows is None else grouped.head(unit_rows).groupby("who", sort=False).sum()
-    given = {"neighbours": neighbours, "shape": Isotropic(1.0 if unit_rows is None else 4.0)}
-    found, wanted = release(frame, unit="who", unit_rows=unit_rows, **given), release(records, **given)
+    records = (
+        grouped.mean()
+        if max_contributions is None
+        else grouped.head(max_contributions).groupby("who", sort=False).sum()
+    )
+    given = {"neighbors": neighbors, "covariance": IsotropicCovariance(1.0 if max_contributions is None else 4.0)}
+    found, wanted = (
+        release(frame, privacy_unit="who", max_contributions=max_contributions, **given),
+        release(records, **given),
+    )
     assert not found.refused
     np.testing.assert_allclose(found.mean, wanted.mean, rtol=0, atol=1e-4)
     assert np.abs(found.mean - records.mean()).max() < np.abs(found.mean - frame[["age", "income"]].mean()).min()
-    assert found.ledger == wanted.ledger
+    assert found.charges == wanted.charges
     assert found.columns == ("age", "income")
     noises = RecordingNoise(), RecordingNoise()
-    release(frame, unit="who", unit_rows=unit_rows, **given, noise=noises[0])
+    release(frame, privacy_unit="who", max_contributions=max_contributions, **given, noise=noises[0])
     release(records, **given, noise=noises[1])
     assert noises[0].asked == noises[1].asked
     assert len(noises[0].asked) > 2
@@ -58,12 +65,12 @@ def test_the_release_is_that_of_the_person_means_or_totals(frame, neighbours, un
 
 def test_the_promise_says_who_and_what(frame):
     alone = release(frame[["age", "income"]])
-    means, totals = (release(frame, unit="who", unit_rows=most) for most in (None, 3))
+    means, totals = (release(frame, privacy_unit="who", max_contributions=most) for most in (None, 3))
     assert "one row = one person" in alone.guarantee.statement()
     assert alone.parameters["estimates"] == "the mean of the rows"
     assert "same 'who'" in means.guarantee.statement()
     assert "person means" in means.parameters["estimates"]
-    assert "first 3 rows" in totals.parameters["estimates"]
+    assert "first rows, up to 3" in totals.parameters["estimates"]
     for found in (alone, means, totals):
         assert Release.from_json(found.to_json()) == found
 
@@ -71,52 +78,58 @@ def test_the_promise_says_who_and_what(frame):
 def test_invalid_rows_and_missing_keys(frame):
     holes = frame.copy()
     holes.iloc[3, 0], holes.iloc[5, 1] = np.nan, None
-    with pytest.raises(InvalidRecords, match="not a finite number"):
-        release(holes, unit="who")
-    with pytest.raises(InvalidRecords, match="no key"):
-        release(holes.drop(index=holes.index[3]), unit="who")
+    with pytest.raises(InvalidDataError, match="not a finite number"):
+        release(holes, privacy_unit="who")
+    with pytest.raises(InvalidDataError, match="no key"):
+        release(holes.drop(index=holes.index[3]), privacy_unit="who")
     without = holes.drop(index=holes.index[[3, 5]])
-    assert release(holes, unit="who", on_missing="drop") == release(without, unit="who", on_missing="drop")
+    assert release(holes, privacy_unit="who", missing="complete-case") == release(
+        without, privacy_unit="who", missing="complete-case"
+    )
 
 
 def test_a_series_with_another_index_is_never_matched_by_position(frame):
     rows, who = frame[["age", "income"]], frame["who"]
-    wanted = release(rows, unit=list(who))
-    assert release(rows, unit=who) == wanted
+    wanted = release(rows, privacy_unit=list(who))
+    assert release(rows, privacy_unit=who) == wanted
     for other in (who.sort_index(), who.reset_index(drop=True), who.set_axis([f"{KEY}-{row}" for row in who.index])):
-        with pytest.raises(InvalidParameter, match=r"unit with the index of X.*to_numpy.*reindex") as error:
-            release(rows, unit=other)
+        with pytest.raises(
+            InvalidParameterError, match=r"`privacy_unit` must have the index of X.*to_numpy.*reindex"
+        ) as error:
+            release(rows, privacy_unit=other)
         assert KEY not in str(error.value)
-        with pytest.raises(InvalidParameter, match="unit with the index of X"):
-            estimator().fit(rows, unit=other)
-    assert release(rows, unit=who.sort_index().reindex(rows.index)) == wanted
-    assert release(rows, unit=who.reset_index(drop=True).to_numpy()) == wanted
-    with pytest.raises(InvalidParameter, match="as many keys as X has rows"):
-        release(rows, unit=who.iloc[1:])
+        with pytest.raises(InvalidParameterError, match="`privacy_unit` must have the index of X"):
+            estimator().fit(rows, privacy_unit=other)
+    assert release(rows, privacy_unit=who.sort_index().reindex(rows.index)) == wanted
+    assert release(rows, privacy_unit=who.reset_index(drop=True).to_numpy()) == wanted
+    with pytest.raises(InvalidParameterError, match="one key for each row of X"):
+        release(rows, privacy_unit=who.iloc[1:])
 
 
 def estimator(**changes):
-    return PrivateMean(**{"epsilon": 4.0, "delta": 1e-6, "shape": Isotropic(1.0), "noise": SeededNoise(5), **changes})
+    return PrivateMean(
+        **{"epsilon": 4.0, "delta": 1e-6, "covariance": IsotropicCovariance(1.0), "noise": SeededNoise(5), **changes}
+    )
 
 
 def test_the_estimator_takes_a_column_or_keys(frame):
-    wanted = release(frame, unit="who")
-    named = estimator(unit="who").fit(frame)
+    wanted = release(frame, privacy_unit="who")
+    named = estimator(privacy_unit="who").fit(frame)
     assert named.release_ == wanted
     assert named.feature_names_in_.tolist() == ["age", "income"]
     assert named.n_features_in_ == 2
-    assert clone(named).unit == "who"
-    fitted = estimator(noise=SeededNoise(5)).fit(frame[["age", "income"]].to_numpy(), unit=frame["who"])
+    assert clone(named).privacy_unit == "who"
+    fitted = estimator(noise=SeededNoise(5)).fit(frame[["age", "income"]].to_numpy(), privacy_unit=frame["who"])
     assert np.array_equal(fitted.location_, wanted.mean)
-    assert fitted.guarantee_.unit == "person"
+    assert fitted.guarantee_.privacy_unit == "person"
 
 
 def test_a_bound_on_rows_needs_persons_and_is_a_count(frame):
-    with pytest.raises(InvalidParameter, match="together with unit="):
-        release(frame[["age", "income"]], unit_rows=2)
+    with pytest.raises(InvalidParameterError, match="needs privacy_unit="):
+        release(frame[["age", "income"]], max_contributions=2)
     for wrong in (0, -1, 1.5, True, "2"):
-        with pytest.raises(InvalidParameter, match="unit_rows"):
-            release(frame, unit="who", unit_rows=wrong)
+        with pytest.raises(InvalidParameterError, match="max_contributions"):
+            release(frame, privacy_unit="who", max_contributions=wrong)
 
 
 def with_canary(frame):
@@ -124,16 +137,16 @@ def with_canary(frame):
     return frame
 
 
-@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("neighbors", BOTH)
 @pytest.mark.parametrize("spread", [1.0, 1e-7], ids=["released", "refused"])
-def test_a_release_is_silent_about_keys_values_and_rows(frame, said_by, neighbours, spread):
-    given = {"unit": "who", "neighbours": neighbours, "shape": Isotropic(spread)}
+def test_a_release_is_silent_about_keys_values_and_rows(frame, said_by, neighbors, spread):
+    given = {"privacy_unit": "who", "neighbors": neighbors, "covariance": IsotropicCovariance(spread)}
     found, said = said_by(lambda: release(with_canary(frame), **given))
     assert found.refused == (spread < 1)
-    texts = [found.to_json(), repr(found), found.guarantee.statement(), repr(found.guarantee), repr(found.ledger)]
+    texts = [found.to_json(), repr(found), found.guarantee.statement(), repr(found.guarantee), repr(found.charges)]
     assert not songs(SONGS, [*said, *texts])
     assert str(ROWS) not in " ".join([*said, repr(found), repr(dict(found.parameters)), found.guarantee.statement()])
-    public = neighbours == "replace-one"  # the number of persons: the search below would find it
+    public = neighbors == "replace-one"  # the number of persons: the search below would find it
     assert (PERSONS in found.parameters.values()) == (public and "count" in found.parameters)
 
 
@@ -152,10 +165,10 @@ WRONG = {
 
 @pytest.mark.parametrize("spoil", WRONG.values(), ids=WRONG.keys())
 def test_an_error_is_silent_about_keys_values_and_rows(frame, said_by, spoil):
-    X, unit = spoil(with_canary(frame))
+    X, privacy_unit = spoil(with_canary(frame))
     with pytest.raises(DimfreeError):
-        release(X, unit=unit)
-    _, said = said_by(lambda: release(X, unit=unit))
+        release(X, privacy_unit=privacy_unit)
+    _, said = said_by(lambda: release(X, privacy_unit=privacy_unit))
     assert len(said) >= 3
     assert not songs(SONGS, said)
     assert str(PERSONS) not in said[0]

@@ -10,7 +10,7 @@ ROWS = 1500
 
 @pytest.fixture(scope="session")
 def table() -> np.ndarray:
-    """Four columns, unlike in spread and centre. Read-only: no source may write to the caller's array."""
+    """Four columns, unlike in spread and center. Read-only: no source may write to the caller's array."""
     rows = np.random.default_rng(42).standard_normal((ROWS, 4)) * [1, 2, 0.5, 1] + [3, -1, 0, 100]
     rows.setflags(write=False)
     return rows

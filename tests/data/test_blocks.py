@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dimfree.data.blocks import SparseRows, densely, float_squares, gathered, minus, one_row, peaks, width
+from dimfree.data.blocks import SparseRows, float_squares, gather_rows, peaks, pick_row, subtract_rows, to_dense, width
 
 TABLE = np.array([[0.0, 2.0, 0.0, -5.0], [0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
 
@@ -15,14 +15,14 @@ def rows():
 
 
 def test_sums_and_peaks_of_each_row_empty_ones_included(rows):
-    assert rows.sums(rows.values).tolist() == TABLE.sum(axis=1).tolist()
+    assert rows.sum_rows(rows.values).tolist() == TABLE.sum(axis=1).tolist()
     assert rows.peaks().tolist() == np.abs(TABLE).max(axis=1).tolist()
-    assert rows.spread(np.array([7, 8, 9, 10])).tolist() == [7, 7, 9]
+    assert rows.repeat_by_row(np.array([7, 8, 9, 10])).tolist() == [7, 7, 9]
 
 
 def test_rows_without_any_entry():
     empty = SparseRows(sparse.csr_array((3, 2)))
-    assert empty.sums(empty.values).tolist() == empty.peaks().tolist() == [0.0, 0.0, 0.0]
+    assert empty.sum_rows(empty.values).tolist() == empty.peaks().tolist() == [0.0, 0.0, 0.0]
     assert width(empty) == 1
 
 
@@ -33,9 +33,11 @@ def test_some_rows(rows, key):
 
 
 def test_differences(rows):
-    assert minus(rows, rows[2:3]).toarray().tolist() == (TABLE - TABLE[2]).tolist()
-    assert minus(rows, rows[np.array([1, 0, 3, 2])]).toarray().tolist() == (TABLE - TABLE[[1, 0, 3, 2]]).tolist()
-    assert minus(rows[:1], rows[2:3]).toarray().tolist() == (TABLE[:1] - TABLE[2]).tolist()
+    assert subtract_rows(rows, rows[2:3]).toarray().tolist() == (TABLE - TABLE[2]).tolist()
+    assert (
+        subtract_rows(rows, rows[np.array([1, 0, 3, 2])]).toarray().tolist() == (TABLE - TABLE[[1, 0, 3, 2]]).tolist()
+    )
+    assert subtract_rows(rows[:1], rows[2:3]).toarray().tolist() == (TABLE[:1] - TABLE[2]).tolist()
 
 
 def test_weighted_sums_are_of_whole_numbers():
@@ -44,9 +46,9 @@ def test_weighted_sums_are_of_whole_numbers():
 
 
 def test_one_row_is_not_an_unusually_full_one(rows):
-    assert one_row(rows[:3], np.array([0, 1, 2])).toarray().tolist() == [TABLE[0].tolist()]  # 2 entries, 1 on average
-    assert one_row(rows, np.array([0, 1, 2, 3])).toarray().tolist() == [TABLE[1].tolist()]  # 3/4 on average
-    assert one_row(TABLE, np.array([2, 1])).tolist() == [TABLE[2].tolist()]
+    assert pick_row(rows[:3], np.array([0, 1, 2])).toarray().tolist() == [TABLE[0].tolist()]  # 2 entries, 1 on average
+    assert pick_row(rows, np.array([0, 1, 2, 3])).toarray().tolist() == [TABLE[1].tolist()]  # 3/4 on average
+    assert pick_row(TABLE, np.array([2, 1])).tolist() == [TABLE[2].tolist()]
 
 
 def test_gathering(rows):
@@ -54,8 +56,8 @@ def test_gathering(rows):
     expected = [*TABLE.tolist(), *TABLE[1:3].tolist()]
     for given in (rows, TABLE):
         parts = [(given, np.ones(4, dtype=bool)), (given[:0], some[:0]), (given, some), (given, some & ~some)]
-        assert densely(gathered(iter(parts), (9, 4), np.float64)).tolist() == expected
-    nothing = gathered(iter([]), (3, 4), np.int64)
+        assert to_dense(gather_rows(iter(parts), (9, 4), np.float64)).tolist() == expected
+    nothing = gather_rows(iter([]), (3, 4), np.int64)
     assert (nothing.shape, nothing.dtype) == ((0, 4), np.int64)
 
 
@@ -63,7 +65,7 @@ def test_gathering(rows):
 def test_gathering_on_any_number_of_threads(rng, threads):
     table, marked = rng.normal(size=(200, 7)), rng.random(200) < 0.6
     parts = [(table[start : start + 9], marked[start : start + 9]) for start in range(0, 200, 9)]
-    found = gathered(iter(parts), (250, 7), np.float64, threads)
+    found = gather_rows(iter(parts), (250, 7), np.float64, threads)
     assert np.array_equal(found, table[marked])
 
 

@@ -25,7 +25,7 @@ import dimfree
 from dimfree.data import read as read_module
 from dimfree.data.read_public import read_covariance
 from dimfree.data.records import Records
-from dimfree.errors import DimfreeError, InvalidFile, InvalidRecords
+from dimfree.errors import DimfreeError, InvalidDataError, InvalidFileError
 from dimfree.noise import SeededNoise
 
 SECRET = "Meier71828"
@@ -130,7 +130,7 @@ def h5ad_of_wrong_places(path):
         file["X"]["indices"][3] = 71828
 
 
-def packed(content: bytes) -> bytes:
+def pack_mask(content: bytes) -> bytes:
     return gzip.compress(content)
 
 
@@ -141,8 +141,8 @@ WRONG = {  # file name, what is wrong with it -> what writes it
     ("large.csv", "bytes"): lambda path: path.write_bytes(lines(BAD, LARGE_COPIES)),
     ("large.csv", "cell"): lambda path: path.write_bytes(lines(SECRET.encode(), LARGE_COPIES)),
     ("large.csv", "line"): lambda path: path.write_bytes(lines(b"2," + SECRET.encode(), LARGE_COPIES)),
-    (".csv.gz", "bytes"): lambda path: path.write_bytes(packed(lines(BAD))),
-    (".csv.gz", "cell"): lambda path: path.write_bytes(packed(lines(SECRET.encode()))),
+    (".csv.gz", "bytes"): lambda path: path.write_bytes(pack_mask(lines(BAD))),
+    (".csv.gz", "cell"): lambda path: path.write_bytes(pack_mask(lines(SECRET.encode()))),
     (".tsv", "bytes"): lambda path: path.write_bytes(lines(BAD, between=b"\t")),
     (".tsv", "cell"): lambda path: path.write_bytes(lines(SECRET.encode(), between=b"\t")),
     (".jsonl", "bytes"): lambda path: path.write_bytes(objects(BAD)),
@@ -168,8 +168,8 @@ WRONG = {  # file name, what is wrong with it -> what writes it
     (".h5ad", "places"): h5ad_of_wrong_places,
 }
 RIGHT = {  # to be cut short
-    ".csv.gz": lambda path: path.write_bytes(packed(lines(b"2.5", 100))),
-    ".jsonl.gz": lambda path: path.write_bytes(packed(objects(b"2.5") * 100)),
+    ".csv.gz": lambda path: path.write_bytes(pack_mask(lines(b"2.5", 100))),
+    ".jsonl.gz": lambda path: path.write_bytes(pack_mask(objects(b"2.5") * 100)),
     ".xlsx": lambda path: workbook(path, 7182.8),
     ".parquet": lambda path: pq.write_table(arrow(b"7182.8"), path, row_group_size=7),
     ".arrow": lambda path: feather(path, arrow(b"7182.8")),
@@ -201,7 +201,7 @@ def passes(path):
         lambda: read_and_release(path),
         lambda: list(dimfree.read_table(path).blocks(5)),
         lambda: read_keyed_table(path, ["b"]),
-        lambda: release(dimfree.read_table(path), on_missing="drop"),
+        lambda: release(dimfree.read_table(path), missing="complete-case"),
         lambda: read_covariance(path),
     ]
 
@@ -217,7 +217,7 @@ def test_a_wrong_cell_in_a_file(tmp_path, way, name, damage):
     WRONG[name, damage](path)
     for action in passes(path):
         call_quietly(action, *SECRETS)
-    assert isinstance(call_quietly(lambda: read_and_release(path), *SECRETS), InvalidFile)
+    assert isinstance(call_quietly(lambda: read_and_release(path), *SECRETS), InvalidFileError)
 
 
 @pytest.mark.parametrize(("name", "damage"), WRONG, ids=[f"{name}-{what}" for name, what in WRONG])
@@ -238,11 +238,13 @@ def test_a_file_that_is_cut_short(tmp_path, way, name, share):
         file.write_bytes(file.read_bytes()[: int(share * file.stat().st_size)])
     for action in passes(path):
         call_quietly(action, *SECRETS)
-    assert isinstance(call_quietly(lambda: read_and_release(path)), InvalidFile)
+    assert isinstance(call_quietly(lambda: read_and_release(path)), InvalidFileError)
 
 
 @pytest.mark.parametrize(
-    "content", [lines(BAD), lines(SECRET.encode()), packed(lines(BAD))[:60]], ids=["bad bytes", "a word", "cut short"]
+    "content",
+    [lines(BAD), lines(SECRET.encode()), pack_mask(lines(BAD))[:60]],
+    ids=["bad bytes", "a word", "cut short"],
 )
 @pytest.mark.parametrize("place", ["standard input", "address"])
 def test_a_table_from_elsewhere(monkeypatch, content, place):
@@ -252,7 +254,7 @@ def test_a_table_from_elsewhere(monkeypatch, content, place):
     else:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     path = "-" if place == "standard input" else "memory://bucket/wrong.csv"
-    assert isinstance(call_quietly(lambda: read_and_release(path), *SECRETS), InvalidFile)
+    assert isinstance(call_quietly(lambda: read_and_release(path), *SECRETS), InvalidFileError)
 
 
 def test_a_pipe_that_breaks(monkeypatch):
@@ -268,7 +270,7 @@ def test_a_pipe_that_breaks(monkeypatch):
             raise OSError(f"after {SECRET}")
 
     monkeypatch.setattr(sys, "stdin", Broken())
-    assert isinstance(call_quietly(lambda: dimfree.read_table("-"), *SECRETS), InvalidFile)
+    assert isinstance(call_quietly(lambda: dimfree.read_table("-"), *SECRETS), InvalidFileError)
 
 
 class Shouting:
@@ -403,36 +405,36 @@ def made(name):
         return IN_MEMORY[name]()
 
 
-@pytest.mark.parametrize("on_missing", ["raise", "drop"])
+@pytest.mark.parametrize("missing", ["raise", "complete-case"])
 @pytest.mark.parametrize("name", IN_MEMORY)
-def test_a_wrong_entry_in_memory(name, on_missing):
+def test_a_wrong_entry_in_memory(name, missing):
     X, again = made(name), made(name)
-    found = call_quietly(lambda: release(X, on_missing=on_missing), *SECRETS)
+    found = call_quietly(lambda: release(X, missing=missing), *SECRETS)
     assert isinstance(found, DimfreeError | dimfree.Release)
-    call_quietly(lambda: release(again, on_missing=on_missing, exclude=["a"], covariance=[1.0]), *SECRETS)
+    call_quietly(lambda: release(again, missing=missing, exclude=["a"], covariance=[1.0]), *SECRETS)
 
 
-@pytest.mark.parametrize("on_missing", ["raise", "drop"])
+@pytest.mark.parametrize("missing", ["raise", "complete-case"])
 @pytest.mark.parametrize("name", IN_MEMORY)
-def test_a_wrong_entry_among_the_keys(name, on_missing):
-    given = {"epsilon": 4, "delta": 1e-6, "noise": SeededNoise(1), "on_missing": on_missing, "covariance": np.ones(2)}
+def test_a_wrong_entry_among_the_keys(name, missing):
+    given = {"epsilon": 4, "delta": 1e-6, "noise": SeededNoise(1), "missing": missing, "covariance": np.ones(2)}
     one = given | {"covariance": [1.0]}
-    keys = {"keys": ["v", "w"]}
+    groups = {"groups": ["v", "w"]}
     for call in (
-        lambda X: dimfree.release_mean(X, unit="b", **one),
-        lambda X: dimfree.release_mean(NUMBERS, unit=X, **given),
-        lambda X: dimfree.release_means(X, groups="b", **keys, **one),
-        lambda X: dimfree.release_means(NUMBERS, groups=X, **keys, **given),
+        lambda X: dimfree.release_mean(X, privacy_unit="b", **one),
+        lambda X: dimfree.release_mean(NUMBERS, privacy_unit=X, **given),
+        lambda X: dimfree.release_group_means(X, by="b", **groups, **one),
+        lambda X: dimfree.release_group_means(NUMBERS, by=X, **groups, **given),
     ):
         X = made(name)
         call_quietly(lambda call=call, X=X: call(X), *SECRETS)
 
 
-@pytest.mark.parametrize("on_missing", ["raise", "drop"])
+@pytest.mark.parametrize("missing", ["raise", "complete-case"])
 @pytest.mark.parametrize("name", IN_MEMORY)
-def test_a_wrong_entry_for_the_estimator(name, on_missing):
+def test_a_wrong_entry_for_the_estimator(name, missing):
     needs("sklearn")
-    X, given = made(name), {"epsilon": 4, "delta": 1e-6, "covariance": np.ones(2), "on_missing": on_missing}
+    X, given = made(name), {"epsilon": 4, "delta": 1e-6, "covariance": np.ones(2), "missing": missing}
     call_quietly(lambda: dimfree.PrivateMean(**given, noise=SeededNoise(1)).fit(X), *SECRETS)
 
 
@@ -467,7 +469,7 @@ def test_text_that_is_not_utf8_is_one_missing_entry(kind, whole):
     column = pa.chunked_array([bad["b"].chunk(0).cast(kind)]) if kind != pa.string() else bad["b"]
     table = whole(bad.set_column(1, "b", column))
     null = arrow(b"").set_column(1, "b", pa.array([*text_column(b"")[:-1].to_pylist(), None], kind))
-    one, other = (release(each, on_missing="drop") for each in (table, null))
+    one, other = (release(each, missing="complete-case") for each in (table, null))
     assert one.to_json() == other.to_json()
 
 
@@ -480,21 +482,23 @@ def test_bytes_beside_text_in_polars_are_one_entry():
         for last in (b"\xff", None)
     )
     assert (one["b"].dtype, other["b"].dtype) == (polars.Binary, polars.String)
-    assert release(one, on_missing="drop").to_json() == release(other, on_missing="drop").to_json()
+    assert release(one, missing="complete-case").to_json() == release(other, missing="complete-case").to_json()
 
 
 def test_a_key_that_is_not_utf8_is_one_missing_key():
     keys = pa.array([b"v", b"w"] * (ROWS // 2 - 1) + [b"v", BAD]).view(pa.string())
     null = pa.array(["v", "w"] * (ROWS // 2 - 1) + ["v", None])
-    for asked in ({"unit": "who"}, {"groups": "who", "keys": ["v", "w"]}):
+    for asked in ({"privacy_unit": "who"}, {"by": "who", "groups": ["v", "w"]}):
         found = []
         for column in (keys, null):
             table = pa.table({"a": NUMBERS[:, 0], "b": NUMBERS[:, 1], "who": column})
-            call = dimfree.release_mean if "unit" in asked else dimfree.release_means
-            given = {"epsilon": 4, "delta": 1e-6, "covariance": np.ones(2), "on_missing": "drop"}
+            call = dimfree.release_mean if "privacy_unit" in asked else dimfree.release_group_means
+            given = {"epsilon": 4, "delta": 1e-6, "covariance": np.ones(2), "missing": "complete-case"}
             found.append(call(table, **asked, **given, noise=SeededNoise(1)).to_json())
         assert found[0] == found[1]
-    assert isinstance(call_quietly(lambda: release(table.set_column(2, "who", keys), unit="who")), InvalidRecords)
+    assert isinstance(
+        call_quietly(lambda: release(table.set_column(2, "who", keys), privacy_unit="who")), InvalidDataError
+    )
 
 
 def test_a_date_beyond_the_calendar_in_a_workbook_is_a_cell_that_is_not_a_number(tmp_path):
@@ -502,14 +506,14 @@ def test_a_date_beyond_the_calendar_in_a_workbook_is_a_cell_that_is_not_a_number
     workbook(tmp_path / "t.xlsx", 7182871828.0, "date")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(InvalidFile, match="column 'b'"):
+        with pytest.raises(InvalidFileError, match="column 'b'"):
             dimfree.read_table(tmp_path / "t.xlsx")
 
 
 def boundary():
     from dimfree.data.boundary import boundary
 
-    return boundary(lambda error: InvalidRecords("The table cannot be read."))
+    return boundary(lambda error: InvalidDataError("The table cannot be read."))
 
 
 def raise_in_a_chain(error):
@@ -520,17 +524,17 @@ def raise_in_a_chain(error):
 
 
 def test_an_error_leaves_alone():
-    for raised in (ValueError(SECRET), ExceptionGroup(SECRET, [ValueError(SECRET)]), InvalidRecords("ours")):
+    for raised in (ValueError(SECRET), ExceptionGroup(SECRET, [ValueError(SECRET)]), InvalidDataError("ours")):
         raised.add_note(SECRET)
-        with pytest.raises(InvalidRecords) as caught, boundary():
+        with pytest.raises(InvalidDataError) as caught, boundary():
             raise_in_a_chain(raised)
-        assert [type(each) for each in chain(caught.value)] == [InvalidRecords]
+        assert [type(each) for each in chain(caught.value)] == [InvalidDataError]
         assert SECRET not in words(caught.value)
 
 
 def test_a_panic_of_rust_is_an_error():
     panic = type("PanicException", (BaseException,), {})
-    with pytest.raises(InvalidRecords), boundary():
+    with pytest.raises(InvalidDataError), boundary():
         raise panic(SECRET)
 
 
@@ -542,7 +546,7 @@ def test_an_interrupt_passes_and_takes_nothing_along(kind):
 
 
 def test_the_memory_error_of_another_library_says_nothing():
-    with pytest.raises(dimfree.errors.OutOfMemory) as caught, boundary():
+    with pytest.raises(dimfree.errors.OutOfMemoryError) as caught, boundary():
         raise MemoryError(f"{ROWS} rows")
     assert [str(ROWS) in words(each) for each in chain(caught.value)] == [False]
 
@@ -598,19 +602,19 @@ def test_the_walk_sees_what_hangs_in_a_chain():
         try:
             raise ValueError(SECRET)
         except ValueError:
-            raise InvalidFile("one sentence") from None
+            raise InvalidFileError("one sentence") from None
 
-    def noted():
-        error = InvalidFile("one sentence")
+    def note_outcome():
+        error = InvalidFileError("one sentence")
         error.add_note(SECRET)
         raise error
 
-    for call in (hidden, noted, lambda: warnings.warn(SECRET, stacklevel=1)):
+    for call in (hidden, note_outcome, lambda: warnings.warn(SECRET, stacklevel=1)):
         with pytest.raises(AssertionError):
             call_quietly(call, *SECRETS)
 
 
 def test_errors_travel_between_processes_alone():
-    with pytest.raises(InvalidRecords) as caught, boundary():
+    with pytest.raises(InvalidDataError) as caught, boundary():
         raise ValueError(SECRET)
     assert SECRET.encode() not in pickle.dumps(caught.value)

@@ -19,8 +19,8 @@ from dimfree.data.people.person_records import split_unit
 from dimfree.data.read import open_table
 from dimfree.data.records import Records, as_records
 from dimfree.data.schema import Bounds, Schema
-from dimfree.data.tables import selected
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.data.tables import select_columns
+from dimfree.errors import InvalidFileError, InvalidParameterError
 from dimfree.noise import SeededNoise
 
 ROWS = 900
@@ -68,7 +68,7 @@ def released(X, **options):
 
 
 def rows_of(records, rows=None):
-    return np.concatenate([block for block, _ in records.looked_at(rows)])
+    return np.concatenate([block for block, _ in records.read_raw_blocks(rows)])
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -85,7 +85,7 @@ def test_every_format_gives_the_release_of_the_array_held_by_hand(tmp_path, monk
     assert large.streams
     np.testing.assert_array_equal(rows_of(large, 37), wanted)
     some = np.arange(ROWS) % 3 == 1
-    np.testing.assert_array_equal(rows_of(large.chosen(some), 11), wanted[some])
+    np.testing.assert_array_equal(rows_of(large.select_rows(some), 11), wanted[some])
     assert released(large) == expected
 
 
@@ -111,31 +111,31 @@ def test_what_is_not_finite_stays_missing(tmp_path, monkeypatch, table, ending, 
     rows = rows_of(read_module.read_table(stored(tmp_path, odd, ending), bounds=BOUNDS))
     np.testing.assert_array_equal(rows[:4, 0], [np.nan, np.inf, -np.inf, 4.0])
     np.testing.assert_array_equal(rows, by_hand(odd))
-    for rule in ("drop", "column"):
+    for rule in ("complete-case", "available-case"):
         records = read_module.read_table(stored(tmp_path, odd, ending), bounds=BOUNDS)
-        assert released(records, on_missing=rule) == released(wide(by_hand(odd)), on_missing=rule)
-    with pytest.raises(dimfree.InvalidRecords, match="not a finite number"):
+        assert released(records, missing=rule) == released(wide(by_hand(odd)), missing=rule)
+    with pytest.raises(dimfree.InvalidDataError, match="not a finite number"):
         released(read_module.read_table(stored(tmp_path, odd, ending), bounds=BOUNDS))
 
 
 def test_each_entry_is_held_by_itself():
-    limits = Bounds.checked({"b": (0, 1)}).limits(("a", "b"), ("a", "b"))
+    limits = Bounds.from_arguments({"b": (0, 1)}).limits(("a", "b"), ("a", "b"))
     whole = np.random.default_rng(0).normal(size=(64, 2))
     whole[::7, 1] = -0.0
     whole.flags.writeable = False
     alone = np.concatenate([limits.clip(whole[at : at + 1]) for at in range(64)])
     assert limits.clip(whole).tobytes() == alone.tobytes()  # -0.0 included, wherever a row stands
     assert limits.clip(np.array([[2**60, 5]])).tolist() == [[2.0**60, 1.0]]
-    assert Bounds.checked({"c": (0, 1)}).limits(("a",), None) is None
+    assert Bounds.from_arguments({"c": (0, 1)}).limits(("a",), None) is None
 
 
 def test_rows_are_held_before_those_of_a_person_are_averaged(tmp_path, table):
     who = [f"p{at // 2}" for at in range(ROWS)]
     pq.write_table(wide(table).append_column("who", pa.array(who)), tmp_path / "t.parquet")
-    how = Schema(keys=("who",), bounds=Bounds.checked({**BOUNDS, "who": (0, 1)}))
+    how = Schema(keys=("who",), bounds=Bounds.from_arguments({**BOUNDS, "who": (0, 1)}))
     records, [keys], _ = open_table(tmp_path / "t.parquet", how)
     wanted = wide(by_hand(table)).append_column("who", pa.array(who))
-    assert released(records, unit=open_keys(keys, "who")) == released(wanted, unit="who")
+    assert released(records, privacy_unit=open_keys(keys, "who")) == released(wanted, privacy_unit="who")
 
 
 def test_columns_that_are_not_released_and_names_that_are_not_there(tmp_path, table):
@@ -145,7 +145,7 @@ def test_columns_that_are_not_released_and_names_that_are_not_there(tmp_path, ta
         np.testing.assert_array_equal(rows_of(some), by_hand(table)[:, :2])
         rest = read_module.read_table(path, exclude=["first", "fourth"], bounds=BOUNDS)
         np.testing.assert_array_equal(rows_of(rest), table[:, 1:3])
-        with pytest.raises(InvalidFile, match=r"no column named 'forth'. Did you mean 'fourth'"):
+        with pytest.raises(InvalidFileError, match=r"no column named 'forth'. Did you mean 'fourth'"):
             read_module.read_table(path, bounds={"forth": (0, 1)})
 
 
@@ -158,13 +158,13 @@ def test_tables_without_names(tmp_path, table, name):
         pq.write_table(lists(table[:9]), path)
     if name == "bare.csv":
         np.savetxt(path, table[:9], delimiter=",")
-    with pytest.raises(InvalidFile, match="bounds go by name"):
+    with pytest.raises(InvalidFileError, match="`bounds` names columns"):
         read_module.read_table(path, bounds=BOUNDS)
 
 
 def test_sparse_rows(tmp_path, table):
     path = store_h5ad(tmp_path / "s.h5ad", sparse.csr_matrix(table[:9]))
-    with pytest.raises(InvalidFile, match="exclude 0"):
+    with pytest.raises(InvalidFileError, match="exclude 0"):
         read_module.read_table(path, bounds=BOUNDS)
 
 
@@ -175,7 +175,7 @@ def test_sparse_rows(tmp_path, table):
     + [{1.0: (0, 1)}, {1: (0, 1), "1": (0, 2)}],
 )
 def test_what_are_no_bounds(bounds):
-    with pytest.raises(InvalidParameter, match="Expected bounds"):
+    with pytest.raises(InvalidParameterError, match=r"`bounds`.* must"):
         read_module.read_table("nowhere.csv", bounds=bounds)
 
 
@@ -208,13 +208,13 @@ IN_MEMORY = {
     "array, places as text": (lambda frame: frame.to_numpy(), {str(at): ends for at, ends in PLACES.items()}),
     "list": (lambda frame: frame.to_numpy().tolist(), PLACES),
     "sparse": (lambda frame: sparse.csr_array(frame.to_numpy()), PLACES),
-    "records": (lambda frame: as_records(frame, on_missing="drop"), HELD),
+    "records": (lambda frame: as_records(frame, missing="complete-case"), HELD),
 }
 
 
-def opened(X, bounds, **choice):
-    schema = Schema.checked(bounds=bounds, **choice)
-    return as_records(selected(X, schema), on_missing="drop", bounds=schema.bounds)
+def open_noise(X, bounds, **choice):
+    schema = Schema.from_arguments(bounds=bounds, **choice)
+    return as_records(select_columns(X, schema), missing="complete-case", bounds=schema.bounds)
 
 
 @pytest.mark.parametrize("kind", IN_MEMORY)
@@ -222,21 +222,23 @@ def test_a_table_in_memory_is_clipped_as_it_is_read(kind):
     make, bounds = IN_MEMORY[kind]
     frame = pd.DataFrame(ENTRIES, columns=["a", "b", "c"])
     before = frame.copy()
-    records = opened(make(frame), bounds)
+    records = open_noise(make(frame), bounds)
     np.testing.assert_array_equal(rows_of(records), CLIPPED)
     some = np.array([False, True, True, False, True])
-    for part in (records.chosen(some), records.held(some, 4)):
+    for part in (records.select_rows(some), records.load_rows(some, 4)):
         np.testing.assert_array_equal(rows_of(part), CLIPPED[some])
-        assert part.bounds == records.bounds == Bounds.checked(bounds)
+        assert part.bounds == records.bounds == Bounds.from_arguments(bounds)
     pd.testing.assert_frame_equal(frame, before)  # the caller's table is never written to
 
 
 def test_bounds_of_columns_of_a_frame_that_are_not_coordinates_change_nothing():
     frame = pd.DataFrame(ENTRIES, columns=["a", "b", "c"])
-    assert opened(frame, HELD, exclude=["c"]).bounds == Bounds({"a": (0.0, 10.0)})
-    assert opened(frame, {"c": (0, 1)}, exclude=["c"]).bounds is None
-    rest, _ = split_unit(selected(frame, Schema.checked(bounds=HELD), ("b",)), "b")
-    np.testing.assert_array_equal(rows_of(as_records(rest, on_missing="drop", bounds=Bounds(HELD))), CLIPPED[:, [0, 2]])
+    assert open_noise(frame, HELD, exclude=["c"]).bounds == Bounds({"a": (0.0, 10.0)})
+    assert open_noise(frame, {"c": (0, 1)}, exclude=["c"]).bounds is None
+    rest, _ = split_unit(select_columns(frame, Schema.from_arguments(bounds=HELD), ("b",)), "b")
+    np.testing.assert_array_equal(
+        rows_of(as_records(rest, missing="complete-case", bounds=Bounds(HELD))), CLIPPED[:, [0, 2]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -244,21 +246,21 @@ def test_bounds_of_columns_of_a_frame_that_are_not_coordinates_change_nothing():
     [
         (pd.DataFrame(ENTRIES, columns=["age", "b", "c"]), {"agee": (0, 1)}, "Did you mean 'age'"),
         (pd.DataFrame(ENTRIES, columns=["age", "b", "c"]), {0: (0, 1)}, "no column"),
-        (ENTRIES, {"age": (0, 1)}, "bounds go by name"),
-        (ENTRIES, {3: (0, 1)}, "places from 0 to 2"),
+        (ENTRIES, {"age": (0, 1)}, "`bounds` names columns"),
+        (ENTRIES, {3: (0, 1)}, "positions from 0 to 2"),
         (sparse.csr_array(ENTRIES), {0: (1, 2)}, "exclude 0"),
     ],
 )
 def test_bounds_that_do_not_fit_a_table_in_memory(X, bounds, words):
-    with pytest.raises(InvalidParameter, match=words):
-        opened(X, bounds)
+    with pytest.raises(InvalidParameterError, match=words):
+        open_noise(X, bounds)
 
 
 def test_two_declarations_hold_together(tmp_path, table):
     path = store(tmp_path / "t.csv", table[:99])
     once = read_module.read_table(path, bounds={"first": (2.1, 9), "fourth": (99.5, 1e9)})
-    twice = once.select(Schema.checked(bounds={"first": (0, 4)}))
+    twice = once.select(Schema.from_arguments(bounds={"first": (0, 4)}))
     np.testing.assert_array_equal(rows_of(twice), by_hand(table[:99]))
     assert twice.bounds == Bounds({name: (float(low), float(high)) for name, (low, high) in BOUNDS.items()})
-    with pytest.raises(InvalidParameter, match="low below high"):
-        once.select(Schema.checked(bounds={"first": (0, 1)}))
+    with pytest.raises(InvalidParameterError, match="low below high"):
+        once.select(Schema.from_arguments(bounds={"first": (0, 1)}))

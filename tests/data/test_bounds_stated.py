@@ -42,7 +42,9 @@ def test_a_release_from_python_states_them(path):
     assert dimfree.Release.from_json(release.to_json()).parameters == release.parameters
 
 
-@pytest.mark.parametrize("more", [{"unit": np.arange(1500) // 2}, {"on_missing": "drop"}, {"device": "cpu"}])
+@pytest.mark.parametrize(
+    "more", [{"privacy_unit": np.arange(1500) // 2}, {"missing": "complete-case"}, {"device": "cpu"}]
+)
 def test_whatever_becomes_of_the_records_on_the_way(path, more):
     release = dimfree.release_mean(coordinates(path, bounds=HELD), **known(), **more)
     assert json.loads(release.parameters["bounds"]) == STATED
@@ -51,31 +53,31 @@ def test_whatever_becomes_of_the_records_on_the_way(path, more):
 @pytest.mark.parametrize("covariance", [np.ones(2), None])
 def test_the_means_of_groups_state_them(path, covariance):
     groups = np.array(["north", "south"] * 750)
-    given = known(covariance=covariance, groups=groups, keys=["north", "south"], objective="total")
-    means = dimfree.release_means(coordinates(path, bounds=HELD), **given)
+    given = known(covariance=covariance, by=groups, groups=["north", "south"], objective="total")
+    means = dimfree.release_group_means(coordinates(path, bounds=HELD), **given)
     every = [*means.values(), *([] if means.overall is None else [means.overall])]
     assert [json.loads(each.parameters["bounds"]) for each in every] == [STATED] * len(every)
 
 
 def test_groups_without_a_shape_state_them(path):
     groups = np.array(["north", "south"] * 750)
-    given = known(covariance=None, groups=groups, keys=["north", "south"], objective="total", epsilon=0.01)
-    means = dimfree.release_means(coordinates(path, bounds=HELD), **given)
+    given = known(covariance=None, by=groups, groups=["north", "south"], objective="total", epsilon=0.01)
+    means = dimfree.release_group_means(coordinates(path, bounds=HELD), **given)
     assert means.refused
     assert {each.parameters["bounds"] for each in means.values()} == {json.dumps(STATED)}
 
 
 def test_a_ledger_tells_releases_with_other_bounds_apart(path, tmp_path):
     records = [coordinates(path), coordinates(path, bounds=HELD), coordinates(path, bounds={"age": (0, 2)})]
-    with dimfree.Ledger(tmp_path / "l.db", "study", epsilon=90.0, delta=1e-2) as ledger:
+    with dimfree.PrivacyLedger(tmp_path / "l.db", "study", epsilon=90.0, delta=1e-2) as ledger:
         for table in (*records, records[1]):
             dimfree.release_mean(table, **known(), ledger=ledger)
         digests = parameters_in(ledger)
         assert digests[1] == digests[3]
         assert len(set(digests)) == 3
-        groups = {"groups": np.array(["north", "south"] * 750), "ledger": ledger}
+        groups = {"by": np.array(["north", "south"] * 750), "ledger": ledger}
         for table, keys in ((records[0], ["north"]), (records[1], ["north"]), (records[1], ["south"])):
-            dimfree.release_means(table, **known(), **groups, keys=keys)
+            dimfree.release_group_means(table, **known(), **groups, groups=keys)
         assert len(set(parameters_in(ledger))) == 6
 
 

@@ -20,7 +20,7 @@ from dimfree._validate.column_names import check_names
 from dimfree.cli import app
 from dimfree.data.read import read_table
 from dimfree.data.records import open_records
-from dimfree.errors import InvalidFile, InvalidRecords
+from dimfree.errors import InvalidDataError, InvalidFileError
 from dimfree.noise import SeededNoise
 
 SECRET = "271828.25"
@@ -48,7 +48,7 @@ READERS = {
 }
 
 
-def refusal_of(action, *args, error=InvalidRecords, **options):
+def refusal_of(action, *args, error=InvalidDataError, **options):
     with pytest.raises(error, match="letter") as caught:
         action(*args, **options)
     assert "271828" not in "".join(traceback.format_exception(caught.value))
@@ -56,7 +56,7 @@ def refusal_of(action, *args, error=InvalidRecords, **options):
 
 
 def open_neutral(X):
-    return open_records(X, on_missing="drop")
+    return open_records(X, missing="complete-case")
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -98,13 +98,13 @@ def test_every_kind_of_release_has_the_same_rule(tmp_path, names):
     with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
     for path in (tmp_path / "t.parquet", tmp_path / "t.arrow"):
-        assert expected in refusal_of(read_table, path, error=InvalidFile)
+        assert expected in refusal_of(read_table, path, error=InvalidFileError)
 
 
 def test_names_in_an_h5ad_file(tmp_path):
     needs("h5py")
     path = store_h5ad(tmp_path / "t.h5ad", np.eye(3), names=["7157", "672", "1956"])
-    refusal_of(read_table, path, error=InvalidFile)
+    refusal_of(read_table, path, error=InvalidFileError)
     assert read_table(store_h5ad(path, np.eye(3), names=["0", "1", "2"])).columns == ("0", "1", "2")
 
 
@@ -121,15 +121,15 @@ def test_a_csv_whose_names_another_reader_made_of_a_record(tmp_path):
     """Not all of them are numbers, so the line is no record; but none is a name."""
     path = tmp_path / "t.csv"
     path.write_text("2001-01,2001-02\n1,2\n")
-    refusal_of(read_table, path, error=InvalidFile)
+    refusal_of(read_table, path, error=InvalidFileError)
 
 
 def test_a_first_record_whose_key_is_split_off():
     text = f"A17,{SECRET},0\nA18,2,3\nA19,4,5\n"
     frame = pd.read_csv(io.StringIO(text))
-    refusal_of(dimfree.release_mean, frame, unit="A17", **BUDGET)
-    refusal_of(dimfree.release_mean, frame.iloc[:, 1:], unit=list("abc")[: len(frame)], **BUDGET)
-    refusal_of(dimfree.release_means, frame, groups="A17", keys=["A18"], **BUDGET)
+    refusal_of(dimfree.release_mean, frame, privacy_unit="A17", **BUDGET)
+    refusal_of(dimfree.release_mean, frame.iloc[:, 1:], privacy_unit=list("abc")[: len(frame)], **BUDGET)
+    refusal_of(dimfree.release_group_means, frame, by="A17", groups=["A18"], **BUDGET)
     refusal_of(open_records, pd.read_csv(io.StringIO(text), index_col=0))
 
 
@@ -148,7 +148,7 @@ def test_under_neutral_no_entry_decides_about_the_names(reader, names):
     def outcome(cell):
         try:
             return open_neutral(READERS[reader](f"{names}\n1,2,3\n4,5,{cell}\n")).columns
-        except InvalidRecords as error:
+        except InvalidDataError as error:
             return str(error)
 
     assert outcome("6") == outcome("ICU") == outcome("")
@@ -209,7 +209,7 @@ def test_whatever_record_pandas_takes_for_names_is_refused_or_counts_the_columns
     if names == [str(place) for place in range(len(record))]:
         check_names(names)
     else:
-        with pytest.raises(InvalidRecords):
+        with pytest.raises(InvalidDataError):
             check_names(names)
 
 
@@ -233,11 +233,11 @@ def test_the_command_writes_nothing(tmp_path, monkeypatch):
 
 
 def test_a_name_has_no_null_character():
-    with pytest.raises(InvalidRecords, match="null character"):
+    with pytest.raises(InvalidDataError, match="null character"):
         check_names(["age", "weight\0"])
 
 
 def test_a_name_that_cannot_be_written_is_refused_before_anything_is_spent(tmp_path):
     (tmp_path / "t.jsonl").write_text('{"a\\ud800b": 1}\n')
-    with pytest.raises(InvalidFile, match="written in UTF-8"):
+    with pytest.raises(InvalidFileError, match="valid UTF-8"):
         read_table(tmp_path / "t.jsonl")

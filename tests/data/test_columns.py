@@ -10,11 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import dimfree
-from dimfree.data.columns import IdentifierWarning
 from dimfree.data.formats import arrow_files as parquet
 from dimfree.data.read import open_table, read_table
 from dimfree.data.schema import Schema
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.errors import IdentifierWarning, InvalidFileError, InvalidParameterError
 from dimfree.noise import SeededNoise
 
 SECRET = 271828.25
@@ -44,7 +43,7 @@ def names():
     ],
 )
 def test_places_in_the_order_of_the_table(names, columns, exclude, places):
-    assert Schema.checked(columns, exclude).places(names) == places
+    assert Schema.from_arguments(columns, exclude).places(names) == places
 
 
 @pytest.mark.parametrize(
@@ -58,34 +57,34 @@ def test_places_in_the_order_of_the_table(names, columns, exclude, places):
     ],
 )
 def test_a_name_that_is_not_there(names, choice, words):
-    with pytest.raises(InvalidParameter) as caught:
-        Schema.checked(**choice).places(names)
+    with pytest.raises(InvalidParameterError) as caught:
+        Schema.from_arguments(**choice).places(names)
     assert words in str(caught.value)
 
 
 def test_a_record_taken_for_names_is_not_quoted():
     for names in (["5.1", str(SECRET)], ["5.1", "Alice"]):
-        with pytest.raises(InvalidParameter) as caught:
-            Schema.checked(["age"]).places(names)
+        with pytest.raises(InvalidParameterError) as caught:
+            Schema.from_arguments(["age"]).places(names)
         assert not {"271828", "5.1", "Alice"} & set(str(caught.value).replace("'", " ").split())
 
 
 @pytest.mark.parametrize("given", [[], [1], ["age", "age"], 5, np.array(["age"]), pd.Series(["age"]), {"age"}])
 def test_what_is_no_list_of_names(given):
-    with pytest.raises(InvalidParameter, match="Pass a column name, or a list of them"):
-        Schema.checked(columns=given)
+    with pytest.raises(InvalidParameterError, match="Pass a column name, or a list of them"):
+        Schema.from_arguments(columns=given)
 
 
 def test_one_name_needs_no_list():
     """As the first page says: exclude="patient_id"."""
-    assert Schema.checked(exclude="patient_id") == Schema.checked(exclude=["patient_id"])
-    assert Schema.checked(columns="age").places(["id", "age"]) == [1]
-    with pytest.raises(InvalidParameter, match="There is no column named 'age,income'"):
-        Schema.checked(columns="age,income").places(["age", "income"])
+    assert Schema.from_arguments(exclude="patient_id") == Schema.from_arguments(exclude=["patient_id"])
+    assert Schema.from_arguments(columns="age").places(["id", "age"]) == [1]
+    with pytest.raises(InvalidParameterError, match="There is no column named 'age,income'"):
+        Schema.from_arguments(columns="age,income").places(["age", "income"])
 
 
 def test_an_array_has_no_names_to_choose_by():
-    with pytest.raises(InvalidParameter, match="whose columns have names"):
+    with pytest.raises(InvalidParameterError, match="need a table with column names"):
         dimfree.release_mean(np.eye(3), epsilon=1, delta=1e-6, columns=["a"])
 
 
@@ -115,27 +114,29 @@ def test_subclasses_of_pandas_frames(choice):
     assert type(frame["age"]) is MySeries
     width = 2 if choice else 3
     known = {"epsilon": 4.0, "delta": 1e-6, "covariance": np.ones(width), **choice}
-    grouped = {"groups": "region", "keys": ["north", "south"], "unit": "patient_id", **known}
+    grouped = {"by": "region", "groups": ["north", "south"], "privacy_unit": "patient_id", **known}
     expected, found = (
-        dimfree.release_means(table, **grouped, noise=SeededNoise(1))["north"] for table in (plain, frame)
+        dimfree.release_group_means(table, **grouped, noise=SeededNoise(1))["north"] for table in (plain, frame)
     )
     assert found.mean.tobytes() == expected.mean.tobytes()
     plain, frame = plain.drop(columns="region"), frame.drop(columns="region")
-    expected = dimfree.release_mean(plain, unit="patient_id", **known, noise=SeededNoise(1)).mean.tobytes()
-    found = dimfree.release_mean(frame, unit="patient_id", **known, noise=SeededNoise(1))
+    expected = dimfree.release_mean(plain, privacy_unit="patient_id", **known, noise=SeededNoise(1)).mean.tobytes()
+    found = dimfree.release_mean(frame, privacy_unit="patient_id", **known, noise=SeededNoise(1))
     assert found.mean.tobytes() == expected
-    fitted = dimfree.PrivateMean(**known, unit="patient_id", noise=SeededNoise(1)).fit(frame)
+    fitted = dimfree.PrivateMean(**known, privacy_unit="patient_id", noise=SeededNoise(1)).fit(frame)
     assert fitted.location_.tobytes() == expected
     apart = dimfree.release_mean(
-        frame.drop(columns="patient_id"), unit=frame["patient_id"], **known, noise=SeededNoise(1)
+        frame.drop(columns="patient_id"), privacy_unit=frame["patient_id"], **known, noise=SeededNoise(1)
     )
     assert apart.mean.tobytes() == expected
-    with pytest.raises(InvalidParameter, match="index of X"):
-        dimfree.release_mean(frame, unit=frame["patient_id"][::-1], **known)
+    with pytest.raises(InvalidParameterError, match="index of X"):
+        dimfree.release_mean(frame, privacy_unit=frame["patient_id"][::-1], **known)
 
 
 def test_the_estimator_fits_the_chosen_columns():
-    model = dimfree.PrivateMean(**KNOWN, columns=["age", "income", "weight"], exclude=["weight"], unit="patient_id")
+    model = dimfree.PrivateMean(
+        **KNOWN, columns=["age", "income", "weight"], exclude=["weight"], privacy_unit="patient_id"
+    )
     model.fit(people())
     assert list(model.feature_names_in_) == ["age", "income"]
     assert model.release_.columns == ("age", "income")
@@ -158,7 +159,7 @@ def test_only_the_chosen_columns_of_a_parquet_file_are_read(tmp_path, monkeypatc
 
 def test_a_csv_without_names(tmp_path):
     (tmp_path / "t.csv").write_text("1,2\n3,4\n")
-    with pytest.raises(InvalidFile, match="no column names"):
+    with pytest.raises(InvalidFileError, match="no column names"):
         read_table(tmp_path / "t.csv", columns=["a"])
 
 
@@ -167,18 +168,18 @@ def test_a_first_line_that_has_the_listed_names_is_one_of_names(tmp_path, head):
     """Such as that of an index that pandas or R wrote."""
     path = tmp_path / "t.csv"
     path.write_text(f"{head}\nr1,2,3\n{SECRET},4,5\n")
-    with pytest.raises(InvalidFile, match="--columns"):
+    with pytest.raises(InvalidFileError, match="--columns"):
         read_table(path)
     records = read_table(path, columns=["age", "income"])
     np.testing.assert_array_equal(records._source.table, [[2, 3], [4, 5]])
-    with pytest.raises(InvalidFile, match="mixes names") as caught:
+    with pytest.raises(InvalidFileError, match="mixes names") as caught:
         read_table(path, columns=["age", "height"])
     assert "271828" not in str(caught.value)
 
 
 def test_a_typo_in_a_file_names_the_path(tmp_path):
     (tmp_path / "t.csv").write_text(f"age,income\n{SECRET},4\n")
-    with pytest.raises(InvalidFile, match=r"t\.csv cannot be used: .*Did you mean 'age'") as caught:
+    with pytest.raises(InvalidFileError, match=r"t\.csv cannot be used: .*Did you mean 'age'") as caught:
         read_table(tmp_path / "t.csv", columns=["aeg"])
     assert "271828" not in str(caught.value)
 
@@ -188,13 +189,13 @@ def test_a_typo_in_a_file_names_the_path(tmp_path):
     ["id", "ID", "patient_id", "PatientID", "patientId", "index", "Unnamed: 0", "user-id", "row", "uuid", "a key"],
 )
 def test_names_of_identifiers(name):
-    assert Schema().identifiers(["age", name]) == [name]
-    assert Schema.checked(["age", name]).identifiers(["age", name]) == []  # asked for by name
+    assert Schema().find_identifiers(["age", name]) == [name]
+    assert Schema.from_arguments(["age", name]).find_identifiers(["age", name]) == []  # asked for by name
 
 
 @pytest.mark.parametrize("name", ["age", "paid", "grid", "body_mass_index", "acid", "monkey", "idea", "rows", "humid"])
 def test_other_names(name):
-    assert Schema().identifiers([name]) == []
+    assert Schema().find_identifiers([name]) == []
 
 
 @pytest.mark.parametrize(
@@ -203,8 +204,8 @@ def test_other_names(name):
     + [("children", False), ("number_of_rooms", False), ("encode", False)],
 )
 def test_numbers_that_are_labels(name, told):
-    assert Schema().identifiers([name]) == [name] * told
-    assert Schema().identifiers([name], [name]) == [name]  # stored as text
+    assert Schema().find_identifiers([name]) == [name] * told
+    assert Schema().find_identifiers([name], [name]) == [name]  # stored as text
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.uint32(), pa.int8(), pa.float64()])
@@ -228,12 +229,12 @@ def test_no_entry_decides_about_a_warning(tmp_path, entry):
 
 
 def release_of(frame):
-    return dimfree.release_mean(frame, epsilon=1.0, delta=1e-6, on_missing="drop", noise=SeededNoise(1))
+    return dimfree.release_mean(frame, epsilon=1.0, delta=1e-6, missing="complete-case", noise=SeededNoise(1))
 
 
 def test_a_warning_before_anything_is_spent(tmp_path):
     frame = people().assign(patient_id=np.arange(900.0))
-    spent = dimfree.Ledger(tmp_path / "s.db", "study", epsilon=50.0, delta=1e-3)
+    spent = dimfree.PrivacyLedger(tmp_path / "s.db", "study", epsilon=50.0, delta=1e-3)
     given = {**KNOWN, "covariance": np.ones(4), "ledger": spent}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -12,7 +12,7 @@ from dimfree.data.formats.delimited import CsvStream
 from dimfree.data.formats.file_stream import File
 from dimfree.data.read import open_table
 from dimfree.data.schema import Schema
-from dimfree.errors import InvalidFile
+from dimfree.errors import InvalidFileError
 
 in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 
@@ -49,11 +49,11 @@ def read(tmp_path, monkeypatch):
     def reading(content, plain, part=2**24, **how):
         path = tmp_path / "t.csv"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        monkeypatch.setattr(delimited, "WORTH", 0 if plain else 2**60)
+        monkeypatch.setattr(delimited, "MIN_ARROW_SIZE", 0 if plain else 2**60)
         monkeypatch.setattr(delimited, "PART_SIZE", part)
         try:
             records, keys, _ = open_table(path, Schema(**how))
-        except InvalidFile as error:
+        except InvalidFileError as error:
             return str(error)
         bits = np.where(
             np.isnan(records._source.table), np.nan, records._source.table
@@ -130,11 +130,11 @@ def test_arbitrary_bytes(read, content, encoding):
 
 def test_a_plain_file_is_read_by_arrow(tmp_path, monkeypatch):
     """Else the tests above would compare one reader with itself."""
-    monkeypatch.setattr(delimited, "WORTH", 0)
+    monkeypatch.setattr(delimited, "MIN_ARROW_SIZE", 0)
     monkeypatch.setattr(delimited, "_rows", None)
     (tmp_path / "t.csv").write_text('"a","b"\r\n1,2\r\nNA, 4e2\r\nTrue,\r\n')
-    stream = CsvStream(File(tmp_path / "t.csv", ending=".csv", most_bytes=2**20))
-    np.testing.assert_array_equal(stream.whole(), [[1, 2], [np.nan, 400], [1, np.nan]])
+    stream = CsvStream(File(tmp_path / "t.csv", ending=".csv", max_bytes=2**20))
+    np.testing.assert_array_equal(stream.read_whole(), [[1, 2], [np.nan, 400], [1, np.nan]])
 
 
 def test_without_pyarrow(read, monkeypatch):
@@ -151,8 +151,8 @@ def test_a_large_file_is_read_again_on_every_pass(tmp_path, monkeypatch):
     monkeypatch.setattr(delimited, "PART_SIZE", 200)
     monkeypatch.setattr(cells, "PART_ENTRIES", 9)
     for worth in (0, 2**60):
-        monkeypatch.setattr(delimited, "WORTH", worth)
-        stream = CsvStream(File(tmp_path / "t.csv", ending=".csv", most_bytes=100))
+        monkeypatch.setattr(delimited, "MIN_ARROW_SIZE", worth)
+        stream = CsvStream(File(tmp_path / "t.csv", ending=".csv", max_bytes=100))
         assert stream._kept is None
         for rows in (1, 7, 1000):
             assert np.concatenate(list(stream.row_blocks(rows))).tobytes() == table.tobytes()

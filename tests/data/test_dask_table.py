@@ -15,13 +15,13 @@ from streams import needs, rows_of
 import dimfree
 from dimfree.data import partitions
 from dimfree.data.gpu import device
-from dimfree.data.partitions import DaskTable, Failure, Form, Place, packed
+from dimfree.data.partitions import DaskTable, Failure, Form, Part, pack_mask
 from dimfree.data.records import Records, as_records, open_records
-from dimfree.errors import InvalidParameter, InvalidRecords, LostWorkers, OutOfMemory
+from dimfree.errors import ClusterError, InvalidDataError, InvalidParameterError, OutOfMemoryError
 from dimfree.kernel.rows.space import Space
 from dimfree.noise import SeededNoise
-from dimfree.progress import listening
-from dimfree.shapes import Isotropic
+from dimfree.progress import report_to
+from dimfree.shapes import IsotropicCovariance
 
 dask, da, dd, pd = needs("dask"), needs("dask.array"), needs("dask.dataframe"), needs("pandas")
 
@@ -33,7 +33,7 @@ OPTIONS = {
     "all in the core": {},
     "known": {"covariance": np.array([1.0, 4.0, 0.25, 1.0]), "core_sample": 500},
     "mixed": {"covariance": np.diag([1.0, 4.0, 0.25, 1.0]) + 0.1, "core_sample": 500},
-    "replace-one": {"neighbours": "replace-one", "core_sample": 600},
+    "replace-one": {"neighbors": "replace-one", "core_sample": 600},
 }
 CHUNKS = [(1500, 4), (350, 4), (131, 3), ((1, 0, 1498, 1), (1, 2, 1))]
 SECRET = 123456.78125
@@ -82,9 +82,9 @@ def test_a_frame_gives_the_release_of_the_frame_in_memory(table, scheduler, name
 def test_rows_that_are_not_finite_count_for_nothing(table, scheduler):
     holes = table.copy()
     holes[::91, 1], holes[5], holes[131:134, 0] = np.nan, np.inf, -np.inf
-    expected = released(holes, on_missing="drop", **OPTIONS["known"])
-    assert released(da.from_array(holes, chunks=(131, 2)), on_missing="drop", **OPTIONS["known"]) == expected
-    with pytest.raises(InvalidRecords, match="on_missing='raise'"):
+    expected = released(holes, missing="complete-case", **OPTIONS["known"])
+    assert released(da.from_array(holes, chunks=(131, 2)), missing="complete-case", **OPTIONS["known"]) == expected
+    with pytest.raises(InvalidDataError, match="missing='raise'"):
         released(da.from_array(holes, chunks=(131, 2)), **OPTIONS["known"])
 
 
@@ -117,24 +117,24 @@ def test_some_of_some_rows_stay_where_they_are(table):
     odd = np.arange(ROWS) % 2 == 1
     third = np.arange(odd.sum()) % 3 == 0
     third[:150] = False  # the first partitions have none
-    some = records.chosen(odd).chosen(third)
+    some = records.select_rows(odd).select_rows(third)
     expected = table[odd][third]
     assert some.streams
     assert rows_of(some).tobytes() == expected.tobytes()
     among = np.arange(some.count) % 5 == 2
-    found = Space(some, Isotropic(1.0)).listed(_first_entries, among)
+    found = Space(some, IsotropicCovariance(1.0)).map_records(_first_entries, among)
     assert found.tobytes() == expected[among, 0].tobytes()
-    assert Space(some, Isotropic(1.0)).summed(_count, 1) == len(expected)
-    nobody = records.chosen(np.zeros(ROWS, dtype=bool))
+    assert Space(some, IsotropicCovariance(1.0)).sum_over(_count, 1) == len(expected)
+    nobody = records.select_rows(np.zeros(ROWS, dtype=bool))
     assert (nobody.count, len(rows_of(nobody))) == (0, 0)
 
 
 def test_an_invalid_row_that_is_not_chosen_is_nobodys_business(table):
     holes = table.copy()
     holes[7] = np.nan
-    some = as_records(da.from_array(holes, chunks=(131, 4))).chosen(np.arange(ROWS) != 7)
+    some = as_records(da.from_array(holes, chunks=(131, 4))).select_rows(np.arange(ROWS) != 7)
     open_records(some)  # does not raise
-    with pytest.raises(InvalidRecords):
+    with pytest.raises(InvalidDataError):
         open_records(as_records(da.from_array(holes, chunks=(131, 4))))
 
 
@@ -148,11 +148,13 @@ def _count(rows):
 
 def test_persons_and_groups(table):
     X, whose = da.from_array(table, chunks=(350, 4)), np.arange(ROWS) // 2
-    assert released(X, unit=whose, **OPTIONS["known"]) == released(table, unit=whose, **OPTIONS["known"])
+    assert released(X, privacy_unit=whose, **OPTIONS["known"]) == released(
+        table, privacy_unit=whose, **OPTIONS["known"]
+    )
     groups = np.where(np.arange(ROWS) % 3 == 0, "north", "south")
-    options = {"groups": groups, "keys": ["north", "south"], **BUDGET, "covariance": OPTIONS["known"]["covariance"]}
-    apart = dimfree.release_means(X, **options, noise=SeededNoise(1))
-    together = dimfree.release_means(table, **options, noise=SeededNoise(1))
+    options = {"by": groups, "groups": ["north", "south"], **BUDGET, "covariance": OPTIONS["known"]["covariance"]}
+    apart = dimfree.release_group_means(X, **options, noise=SeededNoise(1))
+    together = dimfree.release_group_means(table, **options, noise=SeededNoise(1))
     assert not together.refused
     assert apart.to_json() == together.to_json()
 
@@ -160,7 +162,7 @@ def test_persons_and_groups(table):
 @pytest.mark.parametrize(
     ("X", "words"),
     [
-        (lambda: da.zeros((4, 2), dtype=complex), "got complex entries"),
+        (lambda: da.zeros((4, 2), dtype=complex), "got complex"),
         (lambda: da.zeros(4), "got 1"),
         (lambda: da.zeros((4, 0)), "no columns"),
         (lambda: da.zeros((4, 2))[:, da.zeros(2) == 0], "known number of columns"),
@@ -169,13 +171,13 @@ def test_persons_and_groups(table):
     ],
 )
 def test_what_is_no_table_of_numbers_is_refused_by_its_schema(X, words):
-    with pytest.raises(InvalidRecords, match=words):
+    with pytest.raises(InvalidDataError, match=words):
         as_records(X())
 
 
 def test_a_name_of_a_column_is_not_looked_for_in_a_dask_frame(table):
-    with pytest.raises(InvalidParameter, match=r"unit='first'.*compute\(\)"):
-        released(frame(table), unit="first")
+    with pytest.raises(InvalidParameterError, match=r"got the name 'first'.*compute\(\)"):
+        released(frame(table), privacy_unit="first")
 
 
 BROKEN = {
@@ -195,7 +197,7 @@ def test_a_partition_that_is_not_what_it_was_is_one_sentence(scheduler, caplog, 
         return BROKEN[how](rows) if broken else rows
 
     X = da.full((ROWS, 4), SECRET, chunks=(300, 4)).map_blocks(spoilt, dtype=float, meta=np.zeros((0, 0)))
-    with caplog.at_level(logging.DEBUG), pytest.raises(InvalidRecords, match="has changed") as error:
+    with caplog.at_level(logging.DEBUG), pytest.raises(InvalidDataError, match="has changed") as error:
         released(X, **OPTIONS["known"])
     assert error.value.__context__ is None or error.value.__suppress_context__
     assert "123456" not in caplog.text + str(error.value)
@@ -209,21 +211,21 @@ def test_a_partition_of_a_frame_that_changes_is_noticed(table):
         return part if len(visits) <= 6 else part.iloc[1:]
 
     X = frame(table, 3).map_partitions(later, meta=pd.DataFrame(columns=NAMES, dtype=float))
-    with dask.config.set(scheduler="synchronous"), pytest.raises(InvalidRecords, match="has changed"):
+    with dask.config.set(scheduler="synchronous"), pytest.raises(InvalidDataError, match="has changed"):
         released(X, **OPTIONS["known"])
 
 
 def test_a_work_that_fails_tells_its_kind_only(table):
     records = as_records(da.from_array(table, chunks=(300, 4)))
-    with pytest.raises(LostWorkers, match="ZeroDivisionError") as error:
-        list(records.mapped(_fails, 10, None, 1, all))
+    with pytest.raises(ClusterError, match="ZeroDivisionError") as error:
+        list(records.map_blocks(_fails, 10, None, 1, all))
     assert str(table[0, 0]) not in str(error.value)
 
 
 def test_passes_stay_with_the_partitions_whatever_the_device(table, monkeypatch):
     records = as_records(da.from_array(table, chunks=(300, 4))).on(device.Place("cuda:0"))
     monkeypatch.setattr(partitions.DaskTable, "row_blocks", _fails)
-    assert sum(records.mapped(_counted, 100, None, 1, sum)) == len(table)
+    assert sum(records.map_blocks(_counted, 100, None, 1, sum)) == len(table)
 
 
 def _counted(rows, among):
@@ -235,9 +237,9 @@ def _fails(rows, among):
 
 
 def test_lack_of_memory_on_a_worker_is_lack_of_memory(table, monkeypatch):
-    assert isinstance(Failure.of(_no_memory).error(), OutOfMemory)
+    assert isinstance(Failure.of(_no_memory).error(), OutOfMemoryError)
     monkeypatch.setattr(partitions, "_block", _no_memory)
-    with pytest.raises(OutOfMemory):
+    with pytest.raises(OutOfMemoryError):
         released(da.from_array(table, chunks=(300, 4)), **OPTIONS["known"])
 
 
@@ -248,7 +250,7 @@ def _no_memory(*_):
 def test_progress_is_told_in_rows(table):
     told = []
     records = as_records(da.from_array(table, chunks=(350, 4)))
-    with listening(lambda *word: told.append(word)):
+    with report_to(lambda *word: told.append(word)):
         open_records(records)
     assert sorted(done for _, done, _ in told)[-1] == ROWS
     assert {stage for stage, _, total in told if total == ROWS} == {"checking the rows"}
@@ -257,14 +259,16 @@ def test_progress_is_told_in_rows(table):
 
 
 def test_names_of_tasks_tell_nothing(table):
-    tasks = [partitions.task(_fails, part, 5, packed(None), None) for part in ("first", "first")]
+    tasks = [partitions.make_task(_fails, part, 5, pack_mask(None), None) for part in ("first", "first")]
     assert tasks[0].key != tasks[1].key  # random, not of the arguments
 
 
 def test_few_rows_are_fetched_for_a_look_at_the_first(table, monkeypatch):
     asked = []
-    whole = partitions.computed
-    monkeypatch.setattr(partitions, "computed", lambda tasks, sizes: asked.append(sum(sizes)) or whole(tasks, sizes))
+    whole = partitions.compute_tasks
+    monkeypatch.setattr(
+        partitions, "compute_tasks", lambda tasks, sizes: asked.append(sum(sizes)) or whole(tasks, sizes)
+    )
     blocks = as_records(da.from_array(table, chunks=(100, 4))).blocks(50)
     assert len(next(blocks)[0]) == 50
     assert asked == [0, 100]  # no length was to be counted
@@ -273,13 +277,13 @@ def test_few_rows_are_fetched_for_a_look_at_the_first(table, monkeypatch):
 
 
 def test_another_cluster_needs_tasks_and_their_results(monkeypatch, table, releases):
-    monkeypatch.setattr(partitions, "task", lambda function, *call: pickle.dumps(partial(function, *call)))
-    monkeypatch.setattr(partitions, "computed", lambda tasks, sizes: [pickle.loads(task)() for task in tasks])
+    monkeypatch.setattr(partitions, "make_task", lambda function, *call: pickle.dumps(partial(function, *call)))
+    monkeypatch.setattr(partitions, "compute_tasks", lambda tasks, sizes: [pickle.loads(task)() for task in tasks])
     parts = np.array_split(table, [131, 131, 700])
-    X = DaskTable([Place(part, len(part)) for part in parts], Form(4, table.dtype))
+    X = DaskTable([Part(part, len(part)) for part in parts], Form(4, table.dtype))
     for name in ("auto", "known"):
         assert released(Records(X, None), **OPTIONS[name]) == releases[name]
     odd = np.arange(ROWS) % 2 == 1
-    assert rows_of(Records(X.chosen(odd), None)).tobytes() == table[odd].tobytes()
-    with pytest.raises(InvalidRecords, match="has changed"):
-        rows_of(Records(DaskTable([Place(table, ROWS + 1)], Form(4, table.dtype)), None))
+    assert rows_of(Records(X.select_rows(odd), None)).tobytes() == table[odd].tobytes()
+    with pytest.raises(InvalidDataError, match="has changed"):
+        rows_of(Records(DaskTable([Part(table, ROWS + 1)], Form(4, table.dtype)), None))

@@ -11,11 +11,12 @@ import pytest
 from streams import needs, write_frame
 
 import dimfree
-from dimfree import InvalidFile, InvalidParameter, PrivateMean, PrivateStandardScaler, SeededNoise
+from dimfree import InvalidFileError, InvalidParameterError, PrivateMean, PrivateStandardScaler
 from dimfree.data import read as read_module
-from dimfree.data.columns import IdentifierWarning
 from dimfree.data.people.keys import Keys
 from dimfree.data.schema import Schema
+from dimfree.errors import IdentifierWarning
+from dimfree.testing import SeededNoise
 
 pandas = needs("pandas")
 
@@ -40,23 +41,23 @@ def visits() -> pandas.DataFrame:
 
 KINDS = (".csv", ".csv.gz", ".tsv", ".jsonl", ".xlsx", ".parquet", ".arrow", ".feather", "parts", "pattern", "address")
 ARGUMENTS = {
-    "unit": {"unit": "person"},
-    "unit and rows": {"unit": "person", "unit_rows": 1},
-    "unit by text": {"unit": "code"},
+    "privacy_unit": {"privacy_unit": "person"},
+    "unit and rows": {"privacy_unit": "person", "max_contributions": 1},
+    "unit by text": {"privacy_unit": "code"},
     "columns": {"columns": ["age", "score"]},
     "exclude": {"exclude": ["person", "income"]},
-    "columns and unit": {"columns": ["age", "score"], "unit": "person"},
-    "exclude and unit": {"exclude": "income", "unit": "person"},
-    "groups": {"groups": "ward", "keys": WARDS},
-    "groups and unit": {"groups": "ward", "keys": WARDS[:2], "unit": "person"},
-    "private groups": {"groups": "ward", "keys": "private", "unit": "person"},
-    "groups and columns": {"groups": "ward", "keys": WARDS, "columns": ["income"]},
+    "columns and unit": {"columns": ["age", "score"], "privacy_unit": "person"},
+    "exclude and unit": {"exclude": "income", "privacy_unit": "person"},
+    "groups": {"by": "ward", "groups": WARDS},
+    "groups and unit": {"by": "ward", "groups": WARDS[:2], "privacy_unit": "person"},
+    "private groups": {"by": "ward", "groups": "private", "privacy_unit": "person"},
+    "groups and columns": {"by": "ward", "groups": WARDS, "columns": ["income"]},
 }
 
 
 def released(X, **how):
     """The record of a release, seeded; columns of text that no argument names are left out."""
-    release = dimfree.release_means if "groups" in how else dimfree.release_mean
+    release = dimfree.release_group_means if "groups" in how else dimfree.release_mean
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)
         return release(X, **BUDGET, **how, noise=SeededNoise(5)).to_json()
@@ -68,7 +69,7 @@ def without_text(how):
         return how
     left = how.get("exclude", [])
     left = [*([left] if isinstance(left, str) else left), *TEXTS]
-    return {**how, "exclude": [name for name in left if name not in (how.get("unit"), how.get("groups"))]}
+    return {**how, "exclude": [name for name in left if name not in (how.get("privacy_unit"), how.get("groups"))]}
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def test_every_argument_of_a_table_that_was_read(tmp_path, visits, expected, kin
     table = dimfree.read_table(path, exclude=TEXTS)
     assert {name: released(table, **how) for name, how in ARGUMENTS.items()} == expected
     few = dimfree.read_table(path, columns=["age", "score"])
-    both = {"unit": "person", "groups": "ward", "keys": WARDS}
+    both = {"privacy_unit": "person", "by": "ward", "groups": WARDS}
     assert released(few, **both) == released(visits[["age", "score", "person", "ward"]], **both)
 
 
@@ -133,15 +134,15 @@ def test_what_was_said_to_read_table_still_holds(tmp_path, visits, kind):
     clipped = visits.assign(age=visits["age"].clip(35, 45), income=visits["income"].clip(29000, 30000))
     table = dimfree.read_table(path, exclude=[*TEXTS, "score"], bounds=bounds, **how)
     for names in (["age", "income"], ["age"]):
-        argument = {"unit": "person", "columns": names}
+        argument = {"privacy_unit": "person", "columns": names}
         found, of_frame = released(table, **argument), released(clipped, **argument, bounds=bounds)
         stated = json.loads(json.loads(found)["parameters"]["bounds"])
         assert stated == {name: list(ends) for name, ends in bounds.items() if name in names}
         assert found == of_frame
-    with pytest.raises(InvalidParameter, match="no column named 'score'"):
+    with pytest.raises(InvalidParameterError, match="no column named 'score'"):
         released(table, columns=["score"])
-    with pytest.raises(InvalidFile, match="no column named 'patient'"):
-        released(table, unit="patient")
+    with pytest.raises(InvalidFileError, match="no column named 'patient'"):
+        released(table, privacy_unit="patient")
 
 
 @pytest.mark.parametrize("kind", [".csv", ".parquet", "parts"])
@@ -154,7 +155,7 @@ def test_a_file_that_changes_between_the_reads_is_an_error(tmp_path, visits, kin
         path = write_frame(tmp_path, visits[:2000], kind)
     assert json.loads(released(table))["mean"] is not None  # what was read is still there
     for how in ARGUMENTS.values():
-        with pytest.raises(InvalidFile, match="has changed since it was opened"):
+        with pytest.raises(InvalidFileError, match="has changed since it was opened"):
             released(table, **how)
 
 
@@ -177,17 +178,17 @@ def test_a_file_that_changes_before_its_keys_are_read_is_an_error(tmp_path, visi
         return found
 
     monkeypatch.setattr(read_module, "_source", exchanged)
-    with pytest.raises(InvalidFile, match="has changed since it was opened"):
+    with pytest.raises(InvalidFileError, match="has changed since it was opened"):
         read_module.open_table(place, Schema(keys=("person",), columns=("age",)))
 
 
 def test_an_error_charges_nothing(tmp_path, visits):
     path = write_frame(tmp_path, visits, ".csv")
-    ledger = dimfree.Ledger(tmp_path / "study.db", "people", epsilon=8, delta=1e-4)
+    ledger = dimfree.PrivacyLedger(tmp_path / "study.db", "people", epsilon=8, delta=1e-4)
     table = dimfree.read_table(path, exclude=TEXTS)
     path.write_text(visits[:100].to_csv(index=False))
-    with pytest.raises(InvalidFile, match="has changed"):
-        dimfree.release_mean(table, **BUDGET, unit="person", ledger=ledger)
+    with pytest.raises(InvalidFileError, match="has changed"):
+        dimfree.release_mean(table, **BUDGET, privacy_unit="person", ledger=ledger)
     assert [entry.event for entry in ledger.entries()] == ["opened"]
 
 
@@ -200,19 +201,21 @@ def test_a_file_without_names(tmp_path, visits, ending):
     else:
         np.save(path, rows) if ending == ".npy" else np.savez(path, X=rows)
     for X in (dimfree.read_table(path), path):
-        assert released(X, unit=person) == released(rows, unit=person)
-        assert released(X, groups=person % 2, keys=[0, 1]) == released(rows, groups=person % 2, keys=[0, 1])
-        with pytest.raises((InvalidParameter, InvalidFile), match="column names"):
+        assert released(X, privacy_unit=person) == released(rows, privacy_unit=person)
+        assert released(X, by=person % 2, groups=[0, 1]) == released(rows, by=person % 2, groups=[0, 1])
+        with pytest.raises((InvalidParameterError, InvalidFileError), match="column names"):
             released(X, columns=["age"])
-        with pytest.raises((InvalidParameter, InvalidFile), match="column names"):
-            released(X, unit="person")
+        with pytest.raises((InvalidParameterError, InvalidFileError), match="column names"):
+            released(X, privacy_unit="person")
 
 
 def test_keys_go_beside_a_table_that_was_chosen(tmp_path, visits, expected):
     path = write_frame(tmp_path, visits, ".csv")
     table = dimfree.read_table(path, exclude=TEXTS)
     keys = visits["person"].tolist()
-    found, named = (json.loads(each) for each in (released(table, unit=keys, exclude=["person"]), expected["unit"]))
+    found, named = (
+        json.loads(each) for each in (released(table, privacy_unit=keys, exclude=["person"]), expected["privacy_unit"])
+    )
     assert found["mean"] == named["mean"]
 
 
@@ -234,8 +237,10 @@ def test_private_mean_of_a_file(tmp_path, visits, expected, kind, name):
 def test_private_mean_of_a_file_without_names(tmp_path, visits):
     rows, person = visits[NAMES].to_numpy(), visits["person"].to_numpy()
     np.save(tmp_path / "t.npy", rows)
-    fitted = PrivateMean(**BUDGET, noise=SeededNoise(5)).fit(dimfree.read_table(tmp_path / "t.npy"), unit=person)
-    assert fitted.release_.to_json() == released(rows, unit=person)
+    fitted = PrivateMean(**BUDGET, noise=SeededNoise(5)).fit(
+        dimfree.read_table(tmp_path / "t.npy"), privacy_unit=person
+    )
+    assert fitted.release_.to_json() == released(rows, privacy_unit=person)
     assert fitted.n_features_in_ == 3
     assert not hasattr(fitted, "feature_names_in_")
 
@@ -244,13 +249,13 @@ def test_private_mean_of_a_file_with_keys_by_name_in_fit(tmp_path, visits, expec
     path = write_frame(tmp_path, visits, ".csv")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)
-        fitted = PrivateMean(**BUDGET, exclude="ward", noise=SeededNoise(5)).fit(path, unit="code")
+        fitted = PrivateMean(**BUDGET, exclude="ward", noise=SeededNoise(5)).fit(path, privacy_unit="code")
     assert fitted.release_.to_json() == expected["unit by text"]
 
 
 def test_private_mean_of_a_file_without_rows(tmp_path):
     (tmp_path / "t.csv").write_text("age,score\n")
-    with pytest.raises(dimfree.InvalidRecords, match="at least one row"):
+    with pytest.raises(dimfree.InvalidDataError, match="at least one row"):
         PrivateMean(**BUDGET).fit(dimfree.read_table(tmp_path / "t.csv"))
 
 
@@ -264,7 +269,7 @@ def test_a_scaler_of_a_file(tmp_path, visits, size):
         assert scaler.release_ == of_frame.release_
         np.testing.assert_array_equal(scaler.transform(X), of_frame.transform(visits[NAMES]))
         assert list(scaler.get_feature_names_out()) == NAMES
-    with pytest.raises(dimfree.InvalidRecords, match="feature names"):
+    with pytest.raises(dimfree.InvalidDataError, match="feature names"):
         scaler.transform(dimfree.read_table(path, exclude=["age"]))
 
 
@@ -272,7 +277,7 @@ def test_a_scaler_of_sparse_records_does_not_centre(tmp_path):
     import scipy.sparse as sparse
 
     sparse.save_npz(tmp_path / "t.npz", sparse.random_array((500, 4), density=0.3, rng=1, format="csr"))
-    with pytest.raises(InvalidParameter, match="with_mean=False"):
+    with pytest.raises(InvalidParameterError, match="`with_mean` must be False"):
         PrivateStandardScaler(**BUDGET).fit(dimfree.read_table(tmp_path / "t.npz"))
 
 
@@ -281,7 +286,7 @@ def test_identifiers_are_warned_of_once_and_here(tmp_path, visits):
     visits[NAMES].assign(patient_id=visits["person"]).to_csv(path, index=False)
     calls = {
         "mean": lambda: dimfree.release_mean(path, **BUDGET),
-        "means": lambda: dimfree.release_means(path, **BUDGET, groups=visits["person"] % 2, keys=[0, 1]),
+        "means": lambda: dimfree.release_group_means(path, **BUDGET, by=visits["person"] % 2, groups=[0, 1]),
     }
     for call in calls.values():
         with pytest.warns(IdentifierWarning, match="patient_id") as caught:
@@ -289,13 +294,13 @@ def test_identifiers_are_warned_of_once_and_here(tmp_path, visits):
         assert [warning.filename for warning in caught] == [__file__]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        dimfree.release_mean(path, **BUDGET, unit="patient_id")
+        dimfree.release_mean(path, **BUDGET, privacy_unit="patient_id")
         dimfree.release_mean(path, **BUDGET, exclude="patient_id")
     with pytest.warns(IdentifierWarning, match="patient_id"):
         table = dimfree.read_table(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        dimfree.release_mean(table, **BUDGET, unit="patient_id")
+        dimfree.release_mean(table, **BUDGET, privacy_unit="patient_id")
 
 
 def test_a_table_shows_and_gives_away_nothing(tmp_path, visits):

@@ -14,8 +14,8 @@ from dimfree.data.people.person_records import split_unit
 from dimfree.data.read import open_table
 from dimfree.data.records import as_records
 from dimfree.data.schema import Schema
-from dimfree.data.tables import selected
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.data.tables import select_columns
+from dimfree.errors import InvalidFileError, InvalidParameterError
 
 PATTERNS = ("*", "^s.*$", "^.*$", "a*", "a.b", "('age',)", "-age", "!age", "age:size", "age, size", '"age"', "`age`")
 NAMES = ("age", *PATTERNS, "secret", "size")
@@ -51,7 +51,7 @@ LIBRARIES = {
 }
 
 
-def taken(table):
+def predict_bias(table):
     """The names of the coordinates, and the numbers of the columns that are under them."""
     records = as_records(table)
     rows = np.concatenate([block for block, _ in records.blocks()])
@@ -66,39 +66,42 @@ def table(request):
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_listed(table, name):
-    assert taken(selected(table, Schema.checked(columns=["size", name]))) == ((name, "size"), [name, "size"])
+    assert predict_bias(select_columns(table, Schema.from_arguments(columns=["size", name]))) == (
+        (name, "size"),
+        [name, "size"],
+    )
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_left_out(table, name):
     left = [each for each in NAMES if each not in (name, "secret")]
-    assert taken(selected(table, Schema.checked(exclude=["secret", name]))) == (tuple(left), left)
+    assert predict_bias(select_columns(table, Schema.from_arguments(exclude=["secret", name]))) == (tuple(left), left)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_keys(table, name, request):
     if "dask" in request.node.callspec.id:
         pytest.skip("keys of a Dask DataFrame are passed apart")
-    chosen, left = selected(table, Schema()), [each for each in NAMES if each != name]
+    chosen, left = select_columns(table, Schema()), [each for each in NAMES if each != name]
     rest, persons = split_unit(chosen, name)
-    assert taken(rest) == (tuple(left), left)
+    assert predict_bias(rest) == (tuple(left), left)
     assert persons.persons.tolist() == [0] * ROWS
     rest, groups, _ = split_groups(chosen, name, (int(number_of(name)), 99))
-    assert taken(rest) == (tuple(left), left)
+    assert predict_bias(rest) == (tuple(left), left)
     assert groups.tolist() == [0] * ROWS
-    kept = selected(table, Schema.checked(columns=["size"]), (name,))
-    assert taken(split_unit(kept, name)[0]) == (("size",), ["size"])
+    kept = select_columns(table, Schema.from_arguments(columns=["size"]), (name,))
+    assert predict_bias(split_unit(kept, name)[0]) == (("size",), ["size"])
 
 
 def test_repeated_names_that_are_not_asked_for():
     repeated = pd.DataFrame([[1.0, 2.0, 3.0, 4.0]] * ROWS, columns=["a", "secret", "a", "b"])
-    left = as_records(selected(repeated, Schema.checked(exclude=["secret"])))
+    left = as_records(select_columns(repeated, Schema.from_arguments(exclude=["secret"])))
     assert left.columns == ("a", "a", "b")
     assert left._source.table.tolist() == [[1.0, 3.0, 4.0]] * ROWS
     for choice in ({"columns": ["a"]}, {"exclude": ["a"]}):
-        with pytest.raises(InvalidParameter, match="more than one column named 'a'"):
-            selected(repeated, Schema.checked(**choice))
-    with pytest.raises(InvalidParameter, match="more than one column"):
+        with pytest.raises(InvalidParameterError, match="more than one column named 'a'"):
+            select_columns(repeated, Schema.from_arguments(**choice))
+    with pytest.raises(InvalidParameterError, match="more than one column"):
         split_unit(repeated, "a")
     rest, _ = split_unit(repeated, "secret")
     assert as_records(rest)._source.table.tolist() == [[1.0, 3.0, 4.0]] * ROWS
@@ -113,8 +116,8 @@ def test_labels_that_dask_cannot_tell_apart():
         (["a", True, False, "b"], {"columns": ["True", "False"]}),
     ):
         table.columns = labels
-        with pytest.raises(InvalidParameter, match="distinct names that are text"):
-            selected(table, Schema.checked(**choice))
+        with pytest.raises(InvalidParameterError, match="distinct text names"):
+            select_columns(table, Schema.from_arguments(**choice))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +129,7 @@ def test_labels_that_are_no_text(labels, library):
     table.columns = pd.Index(labels, dtype=object, tupleize_cols=False)
     if library == "dask":
         table = needs("dask.dataframe").from_pandas(table, npartitions=1)
-    kept = as_records(selected(table, Schema.checked(columns=[str(labels[1]), "size"])))
+    kept = as_records(select_columns(table, Schema.from_arguments(columns=[str(labels[1]), "size"])))
     assert kept.columns == (str(labels[1]), "size")
     assert np.concatenate([block for block, _ in kept.blocks()]).tolist() == [[2.0, 4.0]] * ROWS
 
@@ -193,5 +196,5 @@ def test_a_nested_column_whose_parts_cannot_be_counted(tmp_path, monkeypatch):
     """Columns after it would be read from the wrong place."""
     pq.write_table(nested(pa.array([{"x": 7.0, "y": 8.0}] * ROWS)), tmp_path / "t.parquet")
     monkeypatch.setattr("dimfree.data.formats.arrow_files._leaf_count", lambda type_: 1)
-    with pytest.raises(InvalidFile, match="nested column of an unknown type"):
+    with pytest.raises(InvalidFileError, match="nested column of an unknown type"):
         dimfree.read_table(tmp_path / "t.parquet", columns=["size"])

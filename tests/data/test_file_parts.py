@@ -11,7 +11,7 @@ from streams import lists, needs, rows_of, store, store_h5ad
 from dimfree.data import partitions as file_parts
 from dimfree.data import read as read_module
 from dimfree.data.formats import arrow_files as parquet
-from dimfree.errors import InvalidFile
+from dimfree.errors import InvalidFileError
 
 dask, pq = needs("dask"), needs("pyarrow.parquet")
 
@@ -46,7 +46,7 @@ def test_a_file_is_cut_where_it_can_be_read_from(tmp_path, table):
     def ends(name, threads=2, **options):
         ending = "." + name.partition(".")[2]
         stream = read_module._STREAMS[ending](read_module.File(store(tmp_path / name, table, **options), ending=ending))
-        return file_parts._ends(stream, threads)
+        return file_parts._list_ends(stream, threads)
 
     assert ends("t.npy") == [0, 63, 126, 189, 252, 315, 378, 441, 500]
     assert ends("t.zarr", rows=37) == [0, 74, 148, 222, 296, 370, 444, 500]  # whole chunks
@@ -84,10 +84,10 @@ def test_a_file_that_has_changed(tmp_path, table):
     path = store(tmp_path / "t.npy", table)
     records = read_module.read_table(path, workers=2)
     store(path, table[:-1])
-    with pytest.raises(InvalidFile, match="has changed"):
+    with pytest.raises(InvalidFileError, match="has changed"):
         rows_of(records)
     path.unlink()
-    with pytest.raises(InvalidFile, match="same path on every worker"):
+    with pytest.raises(InvalidFileError, match=r"not exist on a worker.*same path"):
         rows_of(records)
 
 
@@ -95,5 +95,5 @@ def test_what_cannot_be_read_in_parts(tmp_path, table):
     np.savez(tmp_path / "t.npz", X=table)
     store_h5ad(tmp_path / "t.h5ad", sparse.csr_array(table))
     for name, words in (("t.npz", "cannot be read in parts"), ("t.h5ad", "its rows are sparse")):
-        with pytest.raises(InvalidFile, match=words):
+        with pytest.raises(InvalidFileError, match=words):
             read_module.read_table(tmp_path / name, workers=2)

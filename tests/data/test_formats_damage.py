@@ -20,7 +20,7 @@ from dimfree.data.formats.delimited import CsvStream
 from dimfree.data.formats.file_stream import File, FileStream
 from dimfree.data.read_public import read_covariance
 from dimfree.data.records import Records
-from dimfree.errors import InvalidFile, OutOfMemory
+from dimfree.errors import InvalidFileError, OutOfMemoryError
 from dimfree.noise import SeededNoise
 
 SECRET = 271828.25
@@ -33,7 +33,7 @@ def table(table):
 
 
 def refusal_of(action, *args):
-    with pytest.raises(InvalidFile) as caught:
+    with pytest.raises(InvalidFileError) as caught:
         action(*args)
     assert "271828" not in "".join(traceback.format_exception(caught.value))
     return str(caught.value)
@@ -56,7 +56,7 @@ def test_a_file_that_shrinks_between_two_passes(tmp_path, table, ending):
     shortened(path)
     assert "changed since it was opened" in refusal_of(lambda: list(records.blocks()))
     path.unlink()
-    assert "no longer there" in refusal_of(lambda: list(records.blocks()))
+    assert "no longer exists" in refusal_of(lambda: list(records.blocks()))
 
 
 @pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet", ".arrow", ".h5ad"])
@@ -121,7 +121,7 @@ def test_another_file_in_the_place_of_an_array_for_a_while(tmp_path):
             (tmp_path / "first").rename(path)
         return float(rows.sum())
 
-    assert "changed since it was opened" in refusal_of(lambda: list(records.mapped(meddle, 50, None, 1, sum)))
+    assert "changed since it was opened" in refusal_of(lambda: list(records.map_blocks(meddle, 50, None, 1, sum)))
     assert len(seen) == 2
 
 
@@ -165,8 +165,8 @@ def test_running_out_of_memory_in_a_pass_has_its_own_words(tmp_path, table, monk
     def exhausted(*_, **__):
         raise MemoryError(f"{SECRET} rows")
 
-    monkeypatch.setattr(NpyStream, "_consecutive", exhausted)
-    with pytest.raises(OutOfMemory) as caught:
+    monkeypatch.setattr(NpyStream, "_read_consecutive", exhausted)
+    with pytest.raises(OutOfMemoryError) as caught:
         release(records)
     assert "271828" not in "".join(traceback.format_exception(caught.value))
 
@@ -237,7 +237,7 @@ def test_entries_of_a_chunk_that_is_not_stored_are_the_fill_value(tmp_path, monk
         array[:] = numbers
         records = read_module.read_table(path, workers=workers)
         with needs("dask").config.set(scheduler="synchronous"):
-            found = np.concatenate([block for block, _ in records.looked_at()])
+            found = np.concatenate([block for block, _ in records.read_raw_blocks()])
         np.testing.assert_array_equal(found, numbers)
     assert array.nchunks_initialized < array.nchunks
 
@@ -320,7 +320,7 @@ def test_the_command_leaves_nothing_behind(tmp_path, table, monkeypatch):
             yield block
 
     monkeypatch.setattr(FileStream, "row_blocks", cut)
-    monkeypatch.setattr("dimfree.data.records._LOOK_ENTRIES", 40)
+    monkeypatch.setattr("dimfree.data.records._READ_ENTRIES", 40)
     budget = ["--epsilon", "4", "--delta", "1e-6", "--covariance", "v.npy"]
     result = CliRunner().invoke(app, ["mean", "t.parquet", *budget, "-o", "m.csv", "--json", "r.json"])
     assert result.exit_code == 2

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from dimfree.cli import progress
-from dimfree.progress import during, heard
+from dimfree.progress import during, report_progress
 
 
 def test_every_pass_begins_anew_under_the_name_of_its_stage():
@@ -29,9 +29,9 @@ def test_every_pass_begins_anew_under_the_name_of_its_stage():
 
 def test_no_words_outside_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    with progress.working("Releasing"), during("stage 1"):
-        heard(3, 271828)
-    heard(4, 271828)
+    with progress.show_progress("Releasing"), during("stage 1"):
+        report_progress(3, 271828)
+    report_progress(4, 271828)
     captured = capsys.readouterr()
     assert captured.out + captured.err == ""
 
@@ -43,9 +43,9 @@ def test_on_a_terminal_the_stage_shows_and_the_number_of_rows_does_not(monkeypat
     started = progress.threading.Event()
     original = Progress.start
     monkeypatch.setattr(Progress, "start", lambda bar: (original(bar), started.set()))
-    with progress.working("Releasing"), during("stage 1"):
+    with progress.show_progress("Releasing"), during("stage 1"):
         assert started.wait(5)
-        heard(3, 271828)
+        report_progress(3, 271828)
     shown = capsys.readouterr().err
     assert "stage 1" in shown
     assert "271828" not in shown

@@ -17,10 +17,10 @@ from dimfree.data import source as source_module
 from dimfree.data.formats import array_files as npy
 from dimfree.data.formats import arrow_files as parquet
 from dimfree.data.records import Records
-from dimfree.errors import InvalidFile, InvalidRecords
+from dimfree.errors import InvalidDataError, InvalidFileError
 from dimfree.kernel.rows import space as space_module
 from dimfree.noise import SeededNoise
-from dimfree.progress import during, heard, listening
+from dimfree.progress import during, report_progress, report_to
 
 ROWS = 900
 ENDINGS = [".npy", ".csv", ".parquet", ".arrow", ".feather", ".zarr", ".h5ad"]
@@ -136,10 +136,10 @@ def test_some_rows_of_a_wide_stream(tmp_path, streaming, monkeypatch, table):
     records = read_module.read_table(store(tmp_path / "t.parquet", table[:120], rows=37))
     some = np.arange(120) % 3 == 1
     some[37:74] = False
-    chosen = records.chosen(some)
+    chosen = records.select_rows(some)
     np.testing.assert_array_equal(rows_of(chosen, 8), table[:120][some])
     every_other = np.arange(int(some.sum())) % 2 == 0
-    np.testing.assert_array_equal(rows_of(chosen.chosen(every_other), 8), table[:120][some][every_other])
+    np.testing.assert_array_equal(rows_of(chosen.select_rows(every_other), 8), table[:120][some][every_other])
     np.testing.assert_array_equal(rows_of(records), table[:120])
     assert released(read_module.read_table(store(tmp_path / "w.parquet", table)), **KNOWN) == released(
         wide(table), **KNOWN
@@ -170,7 +170,7 @@ def test_some_rows_of_an_array(tmp_path, streaming, monkeypatch, table, read, or
     np.save(tmp_path / "t.npy", np.asarray(table[:200].astype(">f4"), order=order))
     records = read_module.read_table(tmp_path / "t.npy")
     some = np.isin(np.arange(200), [0, 1, 2, 49, 50, 99, 150, 151, 199])
-    chosen = records.chosen(some)
+    chosen = records.select_rows(some)
     for rows in (1, 4, 200):
         read.clear()
         blocks = [block for block, _ in chosen.blocks(rows)]
@@ -179,8 +179,8 @@ def test_some_rows_of_an_array(tmp_path, streaming, monkeypatch, table, read, or
         whole = sum(len(block) for block in np.split(some, range(rows, 200, rows)) if block.any())
         assert sum(size for _, size in read) == 4 * 4 * (whole if near else 9)
     again = np.arange(9) % 2 == 1
-    np.testing.assert_array_equal(rows_of(chosen.chosen(again), 3), table[:200][some][again])
-    nobody = chosen.chosen(np.zeros(9, dtype=bool))
+    np.testing.assert_array_equal(rows_of(chosen.select_rows(again), 3), table[:200][some][again])
+    nobody = chosen.select_rows(np.zeros(9, dtype=bool))
     assert (nobody.count, list(nobody.blocks(5))) == (0, [])
     np.testing.assert_array_equal(rows_of(records, 70), table[:200])
 
@@ -193,7 +193,7 @@ def test_an_array_is_read_where_the_chosen_rows_are_whatever_they_hold(tmp_path,
         np.save(tmp_path / "t.npy", values)
         for mask in some.values():
             read.clear()
-            for _ in read_module.read_table(tmp_path / "t.npy").chosen(mask).blocks(100):
+            for _ in read_module.read_table(tmp_path / "t.npy").select_rows(mask).blocks(100):
                 pass
             found.append(read.copy())
     assert found[0] == [(256 * row, 1024) for row in (7, 297, 587, 877)]
@@ -217,9 +217,9 @@ def test_of_an_array_the_core_reads_its_sample_alone(tmp_path, streaming, monkey
 
 def test_chosen_rows_of_an_array_that_has_changed(tmp_path, streaming, table):
     np.save(tmp_path / "t.npy", table)
-    chosen = read_module.read_table(tmp_path / "t.npy").chosen(np.arange(ROWS) < 3)
+    chosen = read_module.read_table(tmp_path / "t.npy").select_rows(np.arange(ROWS) < 3)
     np.save(tmp_path / "t.npy", table[:500])
-    with pytest.raises(InvalidFile, match="has changed since it was opened"):
+    with pytest.raises(InvalidFileError, match="has changed since it was opened"):
         list(chosen.blocks())
 
 
@@ -234,10 +234,10 @@ def test_no_block_is_larger_than_asked_and_none_is_kept(table):
 def test_an_invalid_row_in_a_stream_is_found(table):
     damaged = table.copy()
     damaged[-1, 2] = np.inf
-    with pytest.raises(InvalidRecords, match="not a finite number"):
+    with pytest.raises(InvalidDataError, match="not a finite number"):
         released(Records(RecordedStream(damaged, 64), None), **KNOWN)
-    assert released(Records(RecordedStream(damaged, 64), None), **KNOWN, on_missing="drop") == released(
-        damaged, **KNOWN, on_missing="drop"
+    assert released(Records(RecordedStream(damaged, 64), None), **KNOWN, missing="complete-case") == released(
+        damaged, **KNOWN, missing="complete-case"
     )
 
 
@@ -271,18 +271,20 @@ def test_sparse_h5ad_that_is_small_or_stores_an_entry_twice(tmp_path, monkeypatc
 
 def test_a_listener_hears_rows_alone_and_changes_nothing(table):
     told = []
-    with listening(lambda *words: told.append(words)):
+    with report_to(lambda *words: told.append(words)):
         with_bar = released(Records(RecordedStream(table, 300), None), **KNOWN)
     assert with_bar == released(table, **KNOWN)
     assert {total for _, _, total in told} <= set(range(ROWS + 1))
     assert told[:3] == [("checking the rows", done, ROWS) for done in (300, 600, 900)]
-    assert {"checking the rows", "distances in the core's sample", "stage 1"} <= {stage for stage, _, _ in told}
+    assert {"checking the rows", "distances in the core's sample", "refinement step 1"} <= {
+        stage for stage, _, _ in told
+    }
     assert all(isinstance(number, int) for _, *numbers in told for number in numbers)
 
 
 def test_nobody_listens_outside():
     told = []
-    with listening(lambda *words: told.append(words)), during("a"):
-        heard(1, 2)
-    heard(2, 2)
+    with report_to(lambda *words: told.append(words)), during("a"):
+        report_progress(1, 2)
+    report_progress(2, 2)
     assert told == [("a", 1, 2)]

@@ -20,9 +20,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from streams import read_keyed_table
 
-from dimfree.data.people.keys import coded, normalize_key, open_keys
-from dimfree.data.people.labels import NOBODY, labelled
-from dimfree.errors import InvalidParameter, InvalidRecords
+from dimfree.data.people.keys import encode_keys, normalize_key, open_keys
+from dimfree.data.people.labels import NO_GROUP, label_rows
+from dimfree.errors import InvalidDataError, InvalidParameterError
 
 polars = pytest.importorskip("polars")
 
@@ -237,12 +237,12 @@ ARRAYS = {
 def test_a_column_as_a_whole_is_read_as_its_entries_are(column, rng):
     whole = column(rng)
     wanted = [normalize_key(each) for each in (whole.to_pylist() if isinstance(whole, pa.Array) else list(whole))]
-    numbers, forms = coded(whole, "unit", "drop")
+    numbers, forms = encode_keys(whole, "privacy_unit", "complete-case")
     assert forms == list(dict.fromkeys(form for form in wanted if form is not None))
     assert [None if number < 0 else forms[number] for number in numbers] == wanted
     names = ("7", "ICU", "2020-01-02", "0")
     places = {normalize_key(name): place for place, name in enumerate(names)}
-    assert labelled(whole, names).tolist() == [places.get(form, NOBODY) for form in wanted]
+    assert label_rows(whole, names).tolist() == [places.get(form, NO_GROUP) for form in wanted]
 
 
 LONG = [123456789012345678 + step for step in (0, 1, 0, 2, 1)]  # floats do not tell them apart
@@ -258,7 +258,7 @@ EXACT = {
 
 
 @pytest.mark.parametrize("container", EXACT.values(), ids=EXACT.keys())
-@pytest.mark.parametrize("rule", ["raise", "drop", "column"])
+@pytest.mark.parametrize("rule", ["raise", "complete-case", "available-case"])
 def test_ids_of_many_digits_are_what_they_say(container, rule):
     assert open_keys(container(LONG), None, rule).persons.tolist() == [0, 1, 0, 2, 1]
     if rule != "raise":
@@ -269,14 +269,14 @@ def test_ids_of_many_digits_are_what_they_say(container, rule):
 def test_a_gap_makes_floats_of_them_in_numpy_so_that_they_are_keys_only_where_no_gap_is_left_out(container):
     assert open_keys(container(LONG), None, "raise").persons.tolist() == [0, 1, 0, 2, 1]
     for ids in ([*LONG, 5], [*LONG, 5, NAN]):
-        found = coded(container(ids) if ids[-1] == 5 else np.array(ids), "unit", "drop")
+        found = encode_keys(container(ids) if ids[-1] == 5 else np.array(ids), "privacy_unit", "complete-case")
         assert (found.numbers.tolist()[:6], found.forms) == ([-1] * 5 + [0], [5])
 
 
 def people_and_groups(column, left_out=()):
     """Who shares a key, who has none, and in which group each row is; without one row."""
     persons = np.delete(open_keys(column).persons, left_out)
-    groups = np.delete(labelled(column, ("7", "true", "ICU", "2020-01-02", "0")), left_out)
+    groups = np.delete(label_rows(column, ("7", "true", "ICU", "2020-01-02", "0")), left_out)
     return open_keys(persons[persons >= 0]).persons.tolist(), (persons < 0).tolist(), groups.tolist()
 
 
@@ -328,10 +328,10 @@ ALIKE = [["7", "A17", "007", b"7"], [7, 8.0, Decimal(3), None], [None, "a", NAN]
 
 def test_under_raise_alone_a_column_that_mixes_kinds_is_an_error_with_the_remedy():
     for column in MIXED:
-        with pytest.raises(InvalidRecords, match=r"column 'who' mixes kinds.*dtype.*No budget was charged") as error:
+        with pytest.raises(InvalidDataError, match=r"column 'who' mixes kinds.*dtype.*No budget was charged") as error:
             open_keys(column, "who", "raise")
         assert "A17" not in str(error.value)
-        open_keys(column, "who", "drop")
+        open_keys(column, "who", "complete-case")
         open_keys([str(entry) for entry in column], "who", "raise")
     for column in ALIKE:
         open_keys(column, "who", "raise")
@@ -437,10 +437,10 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("column", REFUSED.values(), ids=REFUSED.keys())
-@pytest.mark.parametrize("read", [open_keys, lambda keys: labelled(keys, ("7",))], ids=["unit", "groups"])
+@pytest.mark.parametrize("read", [open_keys, lambda keys: label_rows(keys, ("7",))], ids=["privacy_unit", "groups"])
 def test_types_of_durations_and_nested_values_are_refused_before_any_entry_is_read(column, read):
     for rows in (column, column[:0]):
-        with pytest.raises(InvalidParameter, match=r"durations, lists or structs; .*No budget was charged\.$"):
+        with pytest.raises(InvalidParameterError, match=r"durations, lists or structs; .*No budget was charged\.$"):
             read(rows)
 
 
@@ -461,9 +461,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize("values", WRONG.values(), ids=WRONG.keys())
-@pytest.mark.parametrize("read", [open_keys, lambda keys: labelled(keys, ("7",))], ids=["unit", "groups"])
+@pytest.mark.parametrize("read", [open_keys, lambda keys: label_rows(keys, ("7",))], ids=["privacy_unit", "groups"])
 def test_what_is_no_column_of_keys_is_refused_without_a_word_about_a_key(values, read):
-    with pytest.raises(InvalidParameter, match="one key for each row") as error:
+    with pytest.raises(InvalidParameterError, match="one key for each row") as error:
         read(values)
     assert "271828" not in str(error.value)
     assert error.value.__cause__ is None
@@ -492,4 +492,4 @@ def test_entries_of_files_with_types_keep_them(tmp_path, ending):
     records, [keys] = read_keyed_table(path, ("key",))
     assert records.columns == ("x",)
     assert list(map(normalize_key, keys)) == [7, 7, 7, "007", 1, None, "123456789012345678", "12E7"]
-    assert labelled(keys, ("7", "true")).tolist() == [0, 0, 0, NOBODY, 1, NOBODY, NOBODY, NOBODY]
+    assert label_rows(keys, ("7", "true")).tolist() == [0, 0, 0, NO_GROUP, 1, NO_GROUP, NO_GROUP, NO_GROUP]

@@ -10,9 +10,16 @@ from scipy import sparse
 from streams import rows_of
 
 from dimfree.data.people.keys import open_keys
-from dimfree.data.people.labels import NOBODY, check_group_keys, labelled, members, person_members, split_groups
+from dimfree.data.people.labels import (
+    NO_GROUP,
+    check_group_keys,
+    label_rows,
+    select_members,
+    select_person_members,
+    split_groups,
+)
 from dimfree.data.records import as_records
-from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords
+from dimfree.errors import DimfreeError, InvalidDataError, InvalidParameterError
 
 NAN = float("nan")
 KEYS = ("a", "b", "c")
@@ -54,20 +61,20 @@ BAD_KEYS = {
 
 @pytest.mark.parametrize("keys", BAD_KEYS.values(), ids=BAD_KEYS.keys())
 def test_names_that_cannot_be_used(keys):
-    with pytest.raises(InvalidParameter, match=r"Expected keys .* public names"):
+    with pytest.raises(InvalidParameterError, match=r"`groups` must be .* public names"):
         check_group_keys(keys)
 
 
 @pytest.mark.parametrize("names", [["7", " 7"], ["a", " a"]])
 def test_names_that_are_one_key_are_refused(names):
-    with pytest.raises(InvalidParameter, match=r"read as the same key.*letter") as error:
+    with pytest.raises(InvalidParameterError, match=r"read as the same key.*letter") as error:
         check_group_keys([*names, "other"])
     assert repr(names[0]) in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["NA", "", "none"])
 def test_a_name_that_reads_as_missing_is_refused(name):
-    with pytest.raises(InvalidParameter, match=r"Expected keys without .* letter"):
+    with pytest.raises(InvalidParameterError, match=r"`groups` must not contain .* letter"):
         check_group_keys([name])
 
 
@@ -84,7 +91,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 def test_entries_have_the_place_of_their_name(kind):
-    assert labelled(kind(ENTRIES), KEYS).tolist() == [1, NOBODY, NOBODY, 0, 1]
+    assert label_rows(kind(ENTRIES), KEYS).tolist() == [1, NO_GROUP, NO_GROUP, 0, 1]
 
 
 NUMBERS = [7, 3, 5]
@@ -105,7 +112,7 @@ NUMBER_COLUMNS = {
 @pytest.mark.parametrize("column", NUMBER_COLUMNS.values(), ids=NUMBER_COLUMNS.keys())
 @pytest.mark.parametrize("names", [("3", "7"), (3, 7)], ids=["words", "numbers"])
 def test_words_and_whole_numbers_name_each_other(column, names):
-    assert labelled(column, names).tolist() == [1, 0, NOBODY, NOBODY][: len(column)]
+    assert label_rows(column, names).tolist() == [1, 0, NO_GROUP, NO_GROUP][: len(column)]
 
 
 @pytest.mark.parametrize(
@@ -125,12 +132,12 @@ def test_words_and_whole_numbers_name_each_other(column, names):
 )
 def test_names_match_by_the_type_of_the_column(column, names, places):
     assert check_group_keys(names) == names
-    assert labelled(column, names).tolist() == places
+    assert label_rows(column, names).tolist() == places
 
 
 def test_under_raise_a_column_that_mixes_kinds_is_an_error():
-    with pytest.raises(InvalidRecords, match=r"column of groups mixes kinds.*dtype") as error:
-        labelled([1, "ICU", 2], ("1", "2"), "raise")
+    with pytest.raises(InvalidDataError, match=r"column of groups mixes kinds.*dtype") as error:
+        label_rows([1, "ICU", 2], ("1", "2"), "raise")
     assert "ICU" not in str(error.value)
 
 
@@ -142,15 +149,15 @@ def test_a_named_column_is_no_coordinate(frame):
     table = frame({"x": [1, 2, 3], "region": ["b", "z", "a"], "y": [4, 5, 6]})
     rest, labels, _ = split_groups(table, "region", KEYS)
     assert as_records(rest).columns == ("x", "y")
-    assert labels.tolist() == [1, NOBODY, 0]
-    with pytest.raises(InvalidParameter, match="groups='nowhere'"):
+    assert labels.tolist() == [1, NO_GROUP, 0]
+    with pytest.raises(InvalidParameterError, match=r"`by` must name .*nowhere"):
         split_groups(table, "nowhere", KEYS)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_members_are_the_rows_of_some_group_in_their_order(kind):
     X = np.arange(10.0).reshape(5, 2)
-    rows, labels = members(as_records(kind(X)), labelled(ENTRIES, KEYS))
+    rows, labels = select_members(as_records(kind(X)), label_rows(ENTRIES, KEYS))
     assert rows_of(rows).tolist() == X[[0, 3, 4]].tolist()
     assert labels.tolist() == [1, 0, 1]
     assert rows.is_sparse == (kind is sparse.csr_array)
@@ -159,21 +166,21 @@ def test_members_are_the_rows_of_some_group_in_their_order(kind):
 @pytest.mark.parametrize("count", [0, 4, 6])
 def test_as_many_entries_as_rows(count):
     labels, keys = np.zeros(count, dtype=np.int64), open_keys(list(range(5)))
-    with pytest.raises(InvalidParameter, match="groups with as many entries"):
-        members(as_records(np.eye(5)), labels)
-    with pytest.raises(InvalidParameter, match="groups with as many entries"):
-        person_members(as_records(np.eye(5)), labels, keys, None, "raise")
+    with pytest.raises(InvalidParameterError, match="`by` must have one entry for each row"):
+        select_members(as_records(np.eye(5)), labels)
+    with pytest.raises(InvalidParameterError, match="`by` must have one entry for each row"):
+        select_person_members(as_records(np.eye(5)), labels, keys, None, "raise")
 
 
 def test_as_many_persons_as_rows():
-    with pytest.raises(InvalidParameter, match="unit with as many keys"):
-        person_members(as_records(np.eye(3)), np.zeros(3, dtype=np.int64), open_keys([1, 2]), None, "raise")
+    with pytest.raises(InvalidParameterError, match="`privacy_unit` must have one key for each row"):
+        select_person_members(as_records(np.eye(3)), np.zeros(3, dtype=np.int64), open_keys([1, 2]), None, "raise")
 
 
-def of_persons(rows, entries, persons, *, most=None, rule="drop"):
+def of_persons(rows, entries, persons, *, most=None, rule="complete-case"):
     """The record of each person and their group."""
     X = np.reshape(rows, (-1, 1)).astype(np.float64)
-    return person_members(as_records(X), labelled(entries, KEYS), open_keys(persons), most, rule)
+    return select_person_members(as_records(X), label_rows(entries, KEYS), open_keys(persons), most, rule)
 
 
 def by_hand(rows, entries, persons, most):
@@ -223,12 +230,12 @@ def test_other_persons_move_neither_a_bit_nor_a_group(own, others, random):
     mixed = list(others)
     for place, mine in zip(sorted(random.randint(0, len(mixed)) for _ in own), own, strict=True):
         mixed.insert(place, mine)
-    mixed = restored(mixed, own)
+    mixed = restore_answer(mixed, own)
     alone = {record_and_group(own)}
     assert {record_and_group(mixed)} == alone
 
 
-def restored(mixed, own):
+def restore_answer(mixed, own):
     """The places of the person's rows, with the rows in their order."""
     turn = iter(own)
     return [next(turn) if person == "me" else (row, entry, person) for row, entry, person in mixed]
@@ -250,7 +257,7 @@ def test_rows_without_a_person():
     groups, whose = ["a", "z", "b"], ["p", None, "q"]
     people, labels = of_persons([[1], [2], [3]], groups, whose, rule="raise")  # in no group: nobody asks
     assert (rows_of(people).ravel().tolist(), labels.tolist()) == ([1, 3], [0, 1])
-    with pytest.raises(InvalidRecords, match="no key"):
+    with pytest.raises(InvalidDataError, match="no key"):
         of_persons([[1], [2], [3]], ["a", "b", "b"], whose, rule="raise")
     people, _ = of_persons([[1], [2], [3]], ["a", "b", "b"], whose)
     assert rows_of(people).ravel().tolist() == [1, 3]

@@ -17,7 +17,7 @@ from dimfree.data.formats import delimited
 from dimfree.data.formats.delimited import _split
 from dimfree.data.read import open_table, read_table
 from dimfree.data.schema import Schema
-from dimfree.errors import InvalidFile
+from dimfree.errors import InvalidFileError
 
 NAN = np.nan
 in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
@@ -32,7 +32,7 @@ def written(path, content):
 @pytest.fixture(params=["loaded", "loaded by arrow", "streamed by arrow", "in parts"])
 def rows_of(request, monkeypatch):
     """The records of a file, NaN where an entry is missing."""
-    monkeypatch.setattr(delimited, "WORTH", 0 if "arrow" in request.param else 2**60)
+    monkeypatch.setattr(delimited, "MIN_ARROW_SIZE", 0 if "arrow" in request.param else 2**60)
     monkeypatch.setattr(delimited, "PART_SIZE", 5)
     monkeypatch.setattr(read_module, "LARGE", 0 if "streamed" in request.param else 2**28)
     monkeypatch.setattr("dimfree.data.partitions._PART_ENTRIES", 3)
@@ -41,7 +41,7 @@ def rows_of(request, monkeypatch):
     def rows(path, **how):
         with needs("dask").config.set(scheduler="synchronous") if workers else nullcontext():
             records = read_table(path, workers=workers, **how)
-            blocks = [np.asarray(block) for block, _ in records.looked_at(None if workers else 2)]
+            blocks = [np.asarray(block) for block, _ in records.read_raw_blocks(None if workers else 2)]
             return np.concatenate([np.empty((0, records.dimension)), *blocks])
 
     return rows
@@ -117,7 +117,7 @@ def test_a_blank_line_has_no_key(tmp_path):
     how = Schema(keys=("who",))
     for worth in (0, 2**60):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(delimited, "WORTH", worth)
+            patch.setattr(delimited, "MIN_ARROW_SIZE", worth)
             found, [who], _ = open_table(written(tmp_path / "t.csv", "who,a\nx,1\n\ny,2\n"), how)
         assert who == ["x", None, "y"]
         np.testing.assert_array_equal(found._source.table, [[1], [NAN], [2]])
@@ -133,7 +133,7 @@ BROKEN = [
 
 @pytest.mark.parametrize("content", BROKEN)
 def test_a_cell_never_reaches_into_the_next_line(tmp_path, rows_of, content):
-    with pytest.raises(InvalidFile, match="line breaks, or quotes that are not closed in the same line"):
+    with pytest.raises(InvalidFileError, match="line breaks, or quotes that are not closed in the same line"):
         rows_of(written(tmp_path / "t.csv", content))
 
 
@@ -176,13 +176,13 @@ line = st.lists(
 @given(lines=st.lists(line, max_size=4), header=st.sampled_from(["a\n", "a,b\n", "k,a,b\n"]))
 @pytest.mark.parametrize("by_arrow", [False, True])
 def test_a_record_is_a_function_of_its_own_line(tmp_path, monkeypatch, by_arrow, lines, header):
-    monkeypatch.setattr(delimited, "WORTH", 0 if by_arrow else 2**60)
+    monkeypatch.setattr(delimited, "MIN_ARROW_SIZE", 0 if by_arrow else 2**60)
     how = Schema(keys=("k",) if header.startswith("k") else ())
 
     def read(*some):
         try:
             records, keys, _ = open_table(written(tmp_path / "t.csv", header + "".join(f"{x}\n" for x in some)), how)
-        except InvalidFile:
+        except InvalidFileError:
             return None
         return records._source.table.tolist(), keys
 
@@ -214,7 +214,7 @@ def test_listed_columns_are_there_whether_or_not_a_record_has_them(tmp_path, row
 def test_a_lone_carriage_return_ends_no_line_of_a_jsonl(tmp_path, rows_of):
     path = written(tmp_path / "t.jsonl", '{"a": 1,\r"b": 2}\n{"a": 3, "b": 4}\r\n')
     np.testing.assert_array_equal(rows_of(path), [[1, 2], [3, 4]])
-    with pytest.raises(InvalidFile, match="no JSON object"):
+    with pytest.raises(InvalidFileError, match="not a JSON object"):
         rows_of(written(path, '{"a": 1}\r{"a": 2}\n'))
 
 

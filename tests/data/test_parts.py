@@ -9,7 +9,7 @@ from streams import rows_of, wide
 from dimfree.data import read as read_module
 from dimfree.data.read import open_table, read_table
 from dimfree.data.schema import Schema
-from dimfree.errors import InvalidFile
+from dimfree.errors import InvalidFileError
 
 SECRET = 271828.25
 
@@ -25,7 +25,7 @@ def folder(tmp_path, table):
 
 
 def refusal_of(action, *args):
-    with pytest.raises(InvalidFile) as caught:
+    with pytest.raises(InvalidFileError) as caught:
         action(*args)
     assert "271828" not in str(caught.value)
     return str(caught.value)
@@ -67,11 +67,11 @@ def test_what_is_no_part(folder):
     (folder / ".hidden.crc").write_text("")
     assert read_table(folder).dimension == 4
     (folder / "notes.csv").write_text("a\n1\n")
-    assert "expected those alone" in refusal_of(read_table, folder)
+    assert "contains other files than" in refusal_of(read_table, folder)
     assert read_table(folder / "*.parquet").dimension == 4
-    assert "no .parquet file is there" in refusal_of(read_table, folder / "x*.parquet")
+    assert "it contains no .parquet file" in refusal_of(read_table, folder / "x*.parquet")
     (folder / "empty").mkdir()
-    assert "no .parquet file is there" in refusal_of(read_table, folder / "empty")
+    assert "it contains no .parquet file" in refusal_of(read_table, folder / "empty")
     (folder / "part-1.parquet").write_bytes(b"PAR1")
     message = refusal_of(read_table, folder / "*.parquet")
     assert "part-1.parquet cannot be read" in message
@@ -91,7 +91,7 @@ def test_a_change_is_seen(folder, table, monkeypatch, change, within, name):
     else:
         pq.write_table(wide(table[:100]), folder / f"part-{0 if change == 'rewritten' else 3}.parquet")
     message = refusal_of(lambda: list(blocks))
-    assert "changed since it was opened" in message or "no longer there" in message
+    assert "changed since it was opened" in message or "no longer exists" in message
 
 
 def test_the_schema_is_kept_once(folder, monkeypatch):
@@ -108,10 +108,10 @@ def test_some_rows_of_all_parts(folder, table, monkeypatch, narrow):
     some = np.arange(300) % 3 == 1
     some[100:200] = False
     records, expected = read_table(folder), (table[:300] + SECRET)[some]
-    chosen = records.chosen(some)
+    chosen = records.select_rows(some)
     np.testing.assert_array_equal(rows_of(chosen, 8), expected)
     every_other = np.arange(len(expected)) % 2 == 0
-    np.testing.assert_array_equal(rows_of(chosen.chosen(every_other), 8), expected[every_other])
+    np.testing.assert_array_equal(rows_of(chosen.select_rows(every_other), 8), expected[every_other])
     np.testing.assert_array_equal(rows_of(records), table[:300] + SECRET)
     (folder / "part-9.parquet").write_bytes((folder / "part-0.parquet").read_bytes())
     assert "changed" in refusal_of(rows_of, chosen)

@@ -18,7 +18,7 @@ from dimfree.data import source as source_module
 from dimfree.data.people.keys import open_keys
 from dimfree.data.people.person_records import person_records, split_unit
 from dimfree.data.records import as_records
-from dimfree.errors import InvalidParameter, InvalidRecords
+from dimfree.errors import InvalidDataError, InvalidParameterError
 
 NAN, INF = float("nan"), float("inf")
 ROUGH = st.floats(-1e9, 1e9).map(lambda x: x if abs(x) > 1e-9 else 0.0)  # sums that round at every step
@@ -26,7 +26,7 @@ KINDS = {"dense": np.asarray, "sparse": sparse.csr_array}
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 
 
-def grouped(rows, keys, *, most=None, rule="drop", kind=np.asarray):
+def grouped(rows, keys, *, most=None, rule="complete-case", kind=np.asarray):
     records = person_records(
         as_records(kind(np.asarray(rows, dtype=np.float64))), open_keys(keys, None, rule), most, rule
     )
@@ -83,9 +83,9 @@ def test_a_total_beyond_the_floats_is_an_invalid_record_without_a_warning(kind, 
 
 @every_kind
 def test_raise_stops_at_any_bad_row_also_past_the_cap(kind):
-    with pytest.raises(InvalidRecords, match="not a finite number"):
+    with pytest.raises(InvalidDataError, match="not a finite number"):
         grouped([[1], [2], [NAN]], [0, 0, 0], most=1, rule="raise", kind=kind)
-    with pytest.raises(InvalidRecords, match="has no key"):
+    with pytest.raises(InvalidDataError, match="has no key"):
         grouped([[1], [2], [3]], [0, None, 0], rule="raise", kind=kind)
     assert grouped([[1], [2], [6]], [0, 0, 0], rule="raise", kind=kind).tolist() == [[3.0]]
 
@@ -109,7 +109,7 @@ MISSING = [None, 1.5, [2], 0.5 + 0j, Shy(), 2.0**60, "", "NA"]
 @pytest.mark.parametrize("key", MISSING, ids=[type(key).__name__ + str(at) for at, key in enumerate(MISSING)])
 def test_under_raise_a_missing_key_is_an_error_with_the_remedy(key):
     crowd = [3, key, 4] if not isinstance(key, str) else ["3", key, "4"]
-    with pytest.raises(InvalidRecords, match=r"has no key.*2\*\*53.*text") as error:
+    with pytest.raises(InvalidDataError, match=r"has no key.*2\*\*53.*text") as error:
         grouped(np.ones((3, 1)), crowd, rule="raise")
     assert "secret" not in str(error.value)
     assert grouped(np.ones((3, 1)), crowd).shape == (2, 1)
@@ -135,21 +135,21 @@ def test_the_column_of_the_unit_is_taken_out(frame):
 
 @pytest.mark.parametrize("X", [np.ones((2, 2)), [[1.0]], sparse.csr_array(np.eye(2)), pd.Series([1.0])])
 def test_a_name_needs_a_table_with_names(X):
-    with pytest.raises(InvalidParameter, match="unit='who'"):
+    with pytest.raises(InvalidParameterError, match="who' needs a DataFrame"):
         split_unit(X, "who")
 
 
 def test_a_name_that_is_not_there_or_twice():
     X = pd.DataFrame(np.ones((2, 3)), columns=["a", "who", "who"])
-    with pytest.raises(InvalidParameter, match="more than one column"):
+    with pytest.raises(InvalidParameterError, match="more than one column"):
         split_unit(X, "who")
-    with pytest.raises(InvalidParameter, match="no column"):
+    with pytest.raises(InvalidParameterError, match="no column"):
         split_unit(X, "patient")
 
 
 @pytest.mark.parametrize("keys", [[0], [0] * 138])
 def test_one_key_for_each_row_without_telling_how_many(keys):
-    with pytest.raises(InvalidParameter, match="as many keys as X has rows") as error:
+    with pytest.raises(InvalidParameterError, match="one key for each row") as error:
         grouped(np.ones((137, 1)), keys)
     assert "137" not in str(error.value)
 
@@ -208,7 +208,9 @@ def python_lines(action):
 def test_steps_do_not_grow_with_the_rows_of_one_person(kind, most):
     rows = as_records(kind(np.ones((900, 2))))
     even, heavy = (open_keys(keys) for keys in (np.arange(900) % 300, np.minimum(np.arange(900), 299)))
-    steps = [python_lines(lambda keys=keys: person_records(rows, keys, most, "drop")) for keys in (even, heavy)]
+    steps = [
+        python_lines(lambda keys=keys: person_records(rows, keys, most, "complete-case")) for keys in (even, heavy)
+    ]
     assert steps[0] == steps[1]  # 3 rows each, or 601 rows for the last of 300 persons
     assert steps[0] > 20
 
@@ -226,8 +228,10 @@ def test_every_column_of_a_person_is_the_mean_of_their_rows_that_have_it(crowd, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records_module, "_BLOCK_ENTRIES", block * len(rows[0]))
         patch.setattr(source_module, "SPARSE_BLOCK_ENTRIES", block)
-        records = person_records(as_records(kind(np.asarray(rows, dtype=np.float64))), open_keys(keys), None, "column")
-    found = np.concatenate([np.empty((0, len(rows[0]))), *(each for each, _ in records.looked_at())])
+        records = person_records(
+            as_records(kind(np.asarray(rows, dtype=np.float64))), open_keys(keys), None, "available-case"
+        )
+    found = np.concatenate([np.empty((0, len(rows[0]))), *(each for each, _ in records.read_raw_blocks())])
     people = list(dict.fromkeys(key for key in keys if key is not None))
     for record, person in zip(found, people, strict=True):
         own = [row for row, key in zip(rows, keys, strict=True) if key == person]

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from streams import rows_of
 
-from dimfree.data.entries import key_of
+from dimfree.data.entries import parse_key
 from dimfree.data.read import read_table
 from dimfree.data.read_public import read_covariance, read_group_keys
-from dimfree.errors import InvalidFile
+from dimfree.data.schema import Schema
+from dimfree.errors import InvalidFileError
 
 SECRET = 271828.25
 SECRET_TEXT = "271828"
@@ -49,7 +50,7 @@ def store(path: Path, X, header=None):
 
 
 def refusal_of(action, *args, **kwargs):
-    with pytest.raises(InvalidFile) as caught:
+    with pytest.raises(InvalidFileError) as caught:
         action(*args, **kwargs)
     assert SECRET_TEXT not in "".join(traceback.format_exception(caught.value))
     return str(caught.value)
@@ -139,7 +140,7 @@ def test_bad_csv_names_the_path_and_the_schema_alone(tmp_path, text, words):
 def test_arbitrary_bytes_are_a_table_or_a_sentence(tmp_path, kind, content):
     path = tmp_path / f"t.{kind}"
     path.write_bytes(content)
-    with suppress(InvalidFile):  # no other error
+    with suppress(InvalidFileError):  # no other error
         assert read_table(path).dimension > 0
 
 
@@ -263,5 +264,15 @@ def test_group_keys_that_cannot_be_used(tmp_path, content, words):
 
 
 def test_cells_that_hold_no_key():
-    assert not any(map(key_of, ("", " ", "NA", "n/a", "Null", "none", "NaN ")))
-    assert all(map(key_of, ("0", "-", "nano", "naa", "?")))
+    assert not any(map(parse_key, ("", " ", "NA", "n/a", "Null", "none", "NaN ")))
+    assert all(map(parse_key, ("0", "-", "nano", "naa", "?")))
+
+
+@pytest.mark.parametrize("ending", [".npy", ".npz"])
+def test_an_array_file_that_has_changed_is_not_read_again(tmp_path, ending):
+    path, save = tmp_path / f"x{ending}", np.save if ending == ".npy" else np.savez
+    save(path, np.zeros((30, 2)))
+    table = read_table(path)
+    save(path, np.ones((40, 2)))
+    with pytest.raises(InvalidFileError, match="changed"):
+        table.select(Schema.from_arguments(bounds={0: (0.0, 2.0)}))

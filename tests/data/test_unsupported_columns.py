@@ -11,7 +11,7 @@ from streams import needs, write_frame
 
 import dimfree
 from dimfree.data import read as read_module
-from dimfree.errors import InvalidFile, InvalidRecords
+from dimfree.errors import InvalidDataError, InvalidFileError
 from dimfree.noise import SeededNoise
 
 ROWS = 30
@@ -45,7 +45,7 @@ FRAMES = {
 
 
 def error_of(call):
-    with pytest.raises((InvalidRecords, InvalidFile)) as caught:
+    with pytest.raises((InvalidDataError, InvalidFileError)) as caught:
         call()
     text = str(caught.value)
     assert "secret" not in text
@@ -63,7 +63,7 @@ def test_a_frame_names_all_columns_in_one_error(kind):
     text = error_of(lambda: release(FRAMES[kind]()))
     assert "exclude=['sex', 'born', 'ward']" in text
     assert "'age'" not in text
-    assert "publicly known" in text
+    assert "public list" in text
     assert "No budget was charged." in text
 
 
@@ -76,17 +76,17 @@ def test_what_the_error_advises_works(kind):
 @pytest.mark.parametrize("kind", ["pandas", "polars", "Arrow"])
 def test_under_drop_the_types_that_no_entry_makes(kind):
     """Text is read entry by entry then; dates and categories are refused by their types, together."""
-    text = error_of(lambda: release(FRAMES[kind](), on_missing="drop"))
+    text = error_of(lambda: release(FRAMES[kind](), missing="complete-case"))
     assert "exclude=['born', 'ward']" in text
-    assert "on_missing" not in text
+    assert "missing" not in text
 
 
 def test_where_the_schema_says_which_columns_have_missing_cells():
     declared = pa.schema([field.with_nullable(field.name != "age") for field in arrow().schema])
     text = error_of(lambda: release(arrow().cast(declared)))
-    assert "Column 'weight' may have missing cells" in text
+    assert "type allows it for column 'weight'" in text
     none = pa.schema([field.with_nullable(False) for field in declared])
-    assert "on_missing" not in error_of(lambda: release(arrow().cast(none)))
+    assert "missing" not in error_of(lambda: release(arrow().cast(none)))
 
 
 def test_the_same_words_whether_cells_are_missing_or_not():
@@ -102,8 +102,8 @@ def test_a_file_of_cells_names_all_columns_in_one_error(tmp_path, monkeypatch, e
     path = write_frame(tmp_path, arrow().to_pandas(), ending)
     text = error_of(lambda: dimfree.read_table(path))
     assert "exclude=['sex', 'born', 'ward']" in text
-    assert "on_missing='column'" in text
-    assert "publicly known" in text
+    assert "missing='available-case'" in text
+    assert "public list" in text
     assert dimfree.read_table(path, exclude=WRONG).columns == ("age", "weight")
 
 
@@ -113,7 +113,7 @@ def test_a_file_with_declared_types_names_all_columns_in_one_error(tmp_path, end
     text = error_of(lambda: dimfree.read_table(path))
     assert "exclude=['born', 'ward']" in text
     assert "Stored as text: 'sex';" in text
-    assert "publicly known" in text
+    assert "public list" in text
 
 
 @pytest.mark.parametrize("width", [3, 200], ids=["narrow", "wide"])
@@ -128,7 +128,7 @@ def test_a_file_of_text_columns_names_all_of_them(tmp_path, width):
 def test_a_file_without_names_counts_its_columns(tmp_path):
     (tmp_path / "t.csv").write_text("1,2,3\n4,x-secret,y-secret\n")
     text = error_of(lambda: dimfree.read_table(tmp_path / "t.csv"))
-    assert "columns 2 and 3 hold" in text
+    assert "columns 2 and 3 contain" in text
     assert "exclude" not in text
 
 
@@ -140,10 +140,10 @@ def test_a_single_column_is_spoken_of_as_one():
 
 def test_a_bad_line_behind_a_bad_cell_is_not_what_is_said(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,x-secret\n1,2,3\n")
-    assert "column 'b' holds" in error_of(lambda: dimfree.read_table(tmp_path / "t.csv"))
+    assert "column 'b' contains" in error_of(lambda: dimfree.read_table(tmp_path / "t.csv"))
 
 
 def test_a_large_file_is_not_read_to_its_end_for_the_error(tmp_path, monkeypatch):
     monkeypatch.setattr("dimfree.data.formats.cells.PART_ENTRIES", 8)
     (tmp_path / "t.csv").write_text("a,b\n" + "x-secret,1\n" * 4 + "1,2\n" * 100 + "1,2,3\n")
-    assert "column 'a' holds" in error_of(lambda: dimfree.read_table(tmp_path / "t.csv"))
+    assert "column 'a' contains" in error_of(lambda: dimfree.read_table(tmp_path / "t.csv"))

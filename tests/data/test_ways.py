@@ -1,4 +1,5 @@
-"""The ways a table can come, as docs/formats.md lists them: the same numbers give the same release, to the last bit."""
+"""The ways a table can come, as docs/reference/formats.md lists them: the same numbers give the same release, to the
+last bit."""
 
 import gzip
 import io
@@ -19,7 +20,7 @@ import dimfree
 from dimfree.noise import SeededNoise
 
 NAMES = ("age", "income", "score", "smokes")
-PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +135,7 @@ FILES = {
     ".csv of True, False and quoted numbers": lambda folder, table, patch: read(
         written(folder / "t.csv", "".join(f'"{a!r}",{int(b)},{c!r},{bool(d)}\n' for a, b, c, d in table.tolist()))
     ),
-    ".parquet of truth and numbers as text": lambda folder, table, patch: (
+    ".parquet of booleans and numbers as text": lambda folder, table, patch: (
         pq.write_table(
             pa.table(
                 {
@@ -195,9 +196,9 @@ def test_the_estimator_and_groups_take_it_too(tmp_path, monkeypatch, table, expe
     given = {"epsilon": 4.0, "delta": 1e-6, "covariance": np.array([1.0, 4e4, 0.25, 0.25])}
     fitted = dimfree.PrivateMean(**given, noise=SeededNoise(5)).fit(WAYS[way](tmp_path, table, monkeypatch))
     assert fitted.location_.tobytes() == expected.mean.tobytes()
-    groups = {"groups": np.arange(len(table)) % 2, "keys": [0, 1]}
+    groups = {"by": np.arange(len(table)) % 2, "groups": [0, 1]}
     found, wanted = (
-        dimfree.release_means(X, **given, **groups, noise=SeededNoise(5))
+        dimfree.release_group_means(X, **given, **groups, noise=SeededNoise(5))
         for X in (WAYS[way](tmp_path, table, monkeypatch), table)
     )
     assert not wanted.refused

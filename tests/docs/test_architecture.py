@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/internals/architecture.md").read_text(encoding="utf-8")
 MAX_TRUSTED = 5400
 
 

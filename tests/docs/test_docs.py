@@ -1,12 +1,16 @@
 """The pages hold together: links lead somewhere, commands run, pictures and names are the code's, the site builds."""
 
+import contextlib
 import importlib.util
+import io
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -22,7 +26,9 @@ PAGES += sorted(ROOT.glob("*.md"))
 LINK = re.compile(r"(?<!`)\[[^\]\[]*\]\((?P<target>[^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 RUN = re.compile(r"^<!-- run -->\n```(?P<language>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
-TOLD = {"README.md", "docs/index.md", "docs/guide.md"}  # pages with blocks to run
+TUTORIALS = ("docs/tutorial/python.md", "docs/tutorial/command-line.md")
+WITH_BLOCKS = {"README.md", "docs/index.md", *TUTORIALS}
+OUTPUT = re.compile(r"^```(?:text)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # what the block before prints
 
 
 def anchors(page: Path) -> set[str]:
@@ -63,12 +69,15 @@ def commands(code: str) -> list[list[str]]:
     return [words[1:] for words in found]
 
 
-def outputs(page: str) -> list[str]:
-    """Runs every marked block of a page, in order and in the current folder; what the commands printed."""
-    printed = []
+def run_blocks(page: str) -> list[str]:
+    """Run every marked block of a page in order, in the current folder; return what each command and block prints."""
+    printed: list[str] = []
+    names: dict[str, object] = {"__name__": "a block to run"}
     for block in RUN.finditer((ROOT / page).read_text(encoding="utf-8")):
         if block["language"] == "python":
-            exec(compile(block["code"], page, "exec"), {"__name__": "a block to run"})
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(block["code"], page, "exec"), names)
+            printed.append(out.getvalue())
             continue
         for words in commands(block["code"]):
             done = CliRunner().invoke(dimfree.cli.app, words)
@@ -79,31 +88,43 @@ def outputs(page: str) -> list[str]:
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """Another folder, and fixed coins: a release in hundreds is refused, which is no fault of a page."""
+    """Another folder, and fixed noise: one release in hundreds is refused, and the outputs on the pages are fixed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("dimfree.noise.SystemNoise", lambda: dimfree.SeededNoise(7))
+    monkeypatch.setattr("dimfree.noise.SystemNoise", lambda: dimfree.testing.SeededNoise(7))
     return tmp_path
 
 
-def test_the_guide_runs_as_it_stands(elsewhere):
-    text = (ROOT / "docs/guide.md").read_text(encoding="utf-8")
-    printed = outputs("docs/guide.md")
-    assert {path.name for path in elsewhere.iterdir()} >= {"mean.csv", "release.json", "report.html", "study.db"}
-    planned = next(output for output in printed if output.startswith("error (found)"))
-    for line in re.findall(r"^(error \(found\)|made of|refused below|privacy) +(.+)$", text, re.MULTILINE):
-        assert "\t".join(line) in planned  # what the guide shows is what comes out
+def shown_after(page: str, start: str) -> str:
+    """The printed output that a page shows after the block that begins with `start`."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return OUTPUT.search(text, RUN.search(text, text.index("<!-- run -->\n" + start)).end())[1]
 
 
-def test_the_first_blocks_run_as_they_stand(elsewhere):
-    outputs("docs/index.md")
-    assert not (elsewhere / "mean.csv").exists()
-    outputs("README.md")
-    assert (elsewhere / "mean.csv").exists()
+def test_the_tutorials_run(elsewhere):
+    """The command line's uses the table of Python's; both make a release file and a ledger."""
+    run_blocks(TUTORIALS[0])
+    made = {"release.json", "report.html", "study.db"}
+    assert {path.name for path in elsewhere.iterdir()} == made | {"clinic.parquet"}
+    for name in made:
+        (elsewhere / name).unlink()
+    printed = run_blocks(TUTORIALS[1])
+    assert {path.name for path in elsewhere.iterdir()} >= made | {"mean.csv", "means-again.csv"}
+    shown = shown_after(TUTORIALS[1], "```sh\ndimfree plan").splitlines()
+    assert [line for line in shown if line not in printed[0].splitlines()] == []
 
 
-def test_blocks_to_run_are_where_they_are_looked_for():
+def test_the_readme_runs_and_shows_what_it_prints(elsewhere):
+    assert "refused" not in "".join(run_blocks("docs/index.md"))
+    people = pd.DataFrame(np.random.default_rng(1).normal(size=(2000, 3)), columns=["age", "bmi", "stay"])
+    people.to_csv("people.csv", index=False)
+    printed = run_blocks("README.md")
+    assert printed[0] == shown_after("README.md", "```python")
+    assert {path.name for path in elsewhere.iterdir()} >= {"mean.csv", "release.json", "report.html", "people.html"}
+
+
+def test_blocks_to_run_are_on_the_pages_that_the_tests_run():
     marked = {str(page.relative_to(ROOT)) for page in PAGES if RUN.search(page.read_text(encoding="utf-8"))}
-    assert marked == TOLD
+    assert marked == WITH_BLOCKS
 
 
 def test_a_block_that_fails_is_noticed(tmp_path, monkeypatch):
@@ -111,10 +132,10 @@ def test_a_block_that_fails_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     (tmp_path / "page.md").write_text("<!-- run -->\n```sh\ndimfree mean none.csv\n```\n", encoding="utf-8")
     with pytest.raises(AssertionError):
-        outputs("page.md")
+        run_blocks("page.md")
 
 
-def test_pictures_are_what_the_script_draws():
+def test_pictures_are_those_of_the_script():
     spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs/pictures.py")
     pictures = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pictures)
@@ -123,12 +144,30 @@ def test_pictures_are_what_the_script_draws():
 
 
 def test_every_public_name_is_described():
-    described = set(re.findall(r"^\.\. auto\w+:: dimfree\.(?:\w+\.)?(\w+)$", (ROOT / "docs/api.md").read_text(), re.M))
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs/reference").glob("*.md"))
+    described = set(re.findall(r"^\.\. auto\w+:: dimfree\.(\w+)", pages, re.MULTILINE))
     assert set(dimfree.__all__) - described == set()
 
 
+def test_every_page_is_in_a_table_of_contents():
+    trees = re.compile(r"^```{toctree}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    listed = {
+        found.resolve()
+        for page in PAGES
+        for tree in trees.findall(page.read_text(encoding="utf-8"))
+        for line in tree.splitlines()
+        if line and not line.startswith(":")
+        for found in page.parent.glob(line + ".md")
+    }
+    pages = {page for page in PAGES if "docs" in page.parts} - {
+        ROOT / "docs/index.md",
+        ROOT / "docs/decisions/template.md",
+    }
+    assert pages - listed == set()
+
+
 @pytest.mark.slow
-def test_the_site_builds_without_a_warning_and_asks_nobody(tmp_path):
+def test_the_site_builds_without_a_warning_and_links_to_no_server(tmp_path):
     for package in ("sphinx", "furo", "myst_parser"):
         pytest.importorskip(package, reason="the documentation needs the extra docs")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", ".", str(tmp_path)]

@@ -1,4 +1,4 @@
-"""Every example runs as a stranger would run it, in time, and errs by about what it predicts."""
+"""Every example runs in time, with about the error that it predicts."""
 
 import re
 import subprocess
@@ -10,16 +10,16 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = ("clinical", "genotypes", "single_cell", "images", "embeddings", "own_program")
 SECONDS = 150  # a few on an idle machine
-MOST = 1.6  # times the predicted error: that is 95 % of the noise, and clipping comes on top
+MAX_RATIO = 1.6  # of error and predicted error, which covers 95% of the noise; clipping is not in it
 # Fixed coins instead of the system's, so that one refusal in hundreds of runs is no false alarm.
 SEEDED = """
 import runpy, sys
 import dimfree.noise
-from dimfree import SeededNoise
+from dimfree.testing import SeededNoise
 dimfree.noise.SystemNoise = lambda: SeededNoise(7)
 runpy.run_path(sys.argv[1], run_name="__main__")
 """
-ERROR = re.compile(r"^error (?P<error>[\d.]+), predicted (?P<predicted>[\d.]+) \(95 %\)", re.MULTILINE)
+ERROR = re.compile(r"^error (?P<error>[\d.]+), predicted (?P<predicted>[\d.]+) \(95%\)", re.MULTILINE)
 
 
 def output_of(script: str) -> str:
@@ -30,7 +30,7 @@ def output_of(script: str) -> str:
 
 
 def ratio(output: str) -> float:
-    """The error that was made over the error that was predicted."""
+    """Return the error divided by the predicted error."""
     found = ERROR.search(output)
     assert found, output
     return float(found["error"]) / float(found["predicted"])
@@ -40,7 +40,7 @@ def ratio(output: str) -> float:
 def test_an_example_errs_by_what_it_predicts(script):
     output = output_of(script)
     assert "epsilon=1.0 and delta=1e-06" in output.splitlines()[0]
-    assert 0.1 < ratio(output) < MOST
+    assert 0.1 < ratio(output) < MAX_RATIO
     if script == "images":  # the basis is what this one is about
         plain = re.search(r"without the basis: error ([\d.]+)", output)
         assert plain

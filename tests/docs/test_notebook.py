@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dimfree import SeededNoise
+from dimfree.testing import SeededNoise
 
 NOTEBOOK = json.loads((Path(__file__).parents[2] / "examples" / "notebook.ipynb").read_text(encoding="utf-8"))
 CODE = ["".join(cell["source"]) for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code"]

@@ -15,9 +15,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = [path for pattern in READERS for path in sorted(ROOT.glob(pattern))]
 FIGURE = re.compile(r"(?<![\w.])\d+\.\d+(?:e[+-]?\d+)?(?![\w.])|(?<![\w.])\d+e[+-]?\d+(?!\w)")
 WITHOUT_MEASUREMENTS = {  # pages with tables of figures that come from elsewhere
-    "docs/guide.md": "printed by blocks that other tests run",
-    "docs/how_it_works.md": "printed by the command beside it",
-    "docs/stability.md": "numbers of versions",
+    "docs/tutorial/python.md": "printed by blocks that other tests run",
+    "docs/explanation/how-it-works.md": "printed by the command beside it",
+    "docs/reference/compatibility.md": "numbers of versions",
 }
 
 

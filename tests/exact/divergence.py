@@ -15,10 +15,10 @@ def losses(here, there):
     return [math.log(here[o] / there[o]) if there.get(o) and here.get(o) else math.inf for o in {**here, **there}]
 
 
-def laplace_masses(scale, reach):
+def laplace_masses(scale, clipping):
     """{z: probability} of the discrete Laplace for |z| <= reach; what is missing is below e^(-reach/scale)."""
     q = math.exp(-1 / scale)
-    return {z: (1 - q) / (1 + q) * q ** abs(z) for z in range(-reach, reach + 1)}
+    return {z: (1 - q) / (1 + q) * q ** abs(z) for z in range(-clipping, clipping + 1)}
 
 
 def laplace_tail(scale, least):

@@ -101,7 +101,7 @@ def pairs(places):
 
 
 def worst(places, mechanism, inner, level):
-    """The largest divergence at `level` over all neighbours, for a mechanism `inner`-private on friendly data."""
+    """The largest divergence at `level` over all neighbors, for a mechanism `inner`-private on friendly data."""
     spread = {t: filtered(mechanism, t, *inner) for pair in pairs(places) for t in pair}
     return max(divergence(spread[table], spread[smaller], level) for table, smaller in pairs(places))
 
@@ -178,7 +178,7 @@ def widest(records):
 
 
 def test_records_that_can_be_kept_lie_within_twice_the_radius():
-    """Friendliness: under either of two neighbours, not only under one of them."""
+    """Friendliness: under either of two neighbors, not only under one of them."""
     for places in (LINE, WORLDS["plane"]):
         assert all(widest(keepable(*pair)) <= (2 * RADIUS) ** 2 for pair in pairs(places))
 

@@ -1,6 +1,6 @@
 """The bit followed by a Gaussian: its true divergence on finite worlds, cell by cell, against the claim (P6, P9).
 
-A world: the noisy count falls into a cell z; z decides between which neighbouring statistics (k, k') the adversary
+A world: the noisy count falls into a cell z; z decides between which neighboring statistics (k, k') the adversary
 sits; the bit passes with p_k or p_k'; on pass a Gaussian falls into a cell y, and where a statistic is below 2 the two
 data sets have nothing in common. Cutting outputs into cells is post-processing, so the sum below is a divergence that
 really occurs: a claim smaller than it is wrong. The cells are fine, so a right claim is only just above it.
@@ -29,15 +29,15 @@ def cells(mu):
     """Masses of N(mu, 1) and N(0, 1) on the same cells; the outer cells reach to infinity."""
     edges = np.arange(-9.0, 9.0 + mu + WIDTH, WIDTH)
 
-    def masses(centre):
-        z = edges - centre
+    def masses(center):
+        z = edges - center
         inner = np.where(z[1:] > 0, ndtr(-z[:-1]) - ndtr(-z[1:]), ndtr(z[1:]) - ndtr(z[:-1]))
         return np.concatenate([[ndtr(z[0])], inner, [ndtr(-z[-1])]])
 
     return masses(mu), masses(0.0)
 
 
-def neighbouring_pairs(ladder):
+def neighboring_pairs(ladder):
     length = ladder.length
     return [(k, j) for k in range(length + 1) for j in (k - 1, k, k + 1) if 0 <= j <= length]
 
@@ -53,7 +53,7 @@ def divergences(ladder, mu_before, mu_after, epsilon):
     """The part of the divergence in every cell of the count (columns), for every pair of statistics (rows)."""
     before, before_there = cells(mu_before) if mu_before else (np.ones(1), np.ones(1))
     rows = []
-    for pair in neighbouring_pairs(ladder):
+    for pair in neighboring_pairs(ladder):
         here, there = one_pair(ladder, mu_after, pair)
         gap = np.multiply.outer(before, here) - math.exp(epsilon) * np.multiply.outer(before_there, there)
         rows.append(np.maximum(0.0, gap).sum(axis=1))
@@ -61,7 +61,7 @@ def divergences(ladder, mu_before, mu_after, epsilon):
 
 
 def truth(ladder, mu_before, mu_after, epsilon):
-    """The divergence when the count decides which pair of neighbouring statistics is met."""
+    """The divergence when the count decides which pair of neighboring statistics is met."""
     return divergences(ladder, mu_before, mu_after, epsilon).max(axis=0).sum()
 
 
@@ -111,10 +111,10 @@ def test_claim_covers_ladders_that_nobody_tuned(rng):
 def test_claim_of_a_menu_covers_the_choice_by_the_count():
     """Two ladders and a bounded branch: the count may choose the worse one in every cell."""
     (first, before, mu), (second, _, gentler) = built(1.0, 1e-4, 1 / 8), built(1.0, 1e-4, 1 / 8, slack=1.3)
-    menu = (events.Tested(first, mu), events.Tested(second, gentler), events.Bounded(mu / 2, 1e-5))
+    branches = (events.Tested(first, mu), events.Tested(second, gentler), events.Bounded(mu / 2, 1e-5))
     rows = [divergences(first, before, mu, 1.0), divergences(second, before, gentler, 1.0)]
     true = np.concatenate(rows).max(axis=0).sum()
-    assert true <= total_delta(1.0, before, partial(events.branches_profile, menu))
+    assert true <= total_delta(1.0, before, partial(events.branches_profile, branches))
 
 
 # ---- broken twins: each wrong account promises less than what really happens
@@ -130,7 +130,7 @@ def test_twin_with_the_larger_of_two_cases_is_caught():
     """max(δ1, δ2) over "both stable" and "not both stable", each with its own expectation."""
     ladder, before, after = built(1.0, 1e-2, 1 / 4)
     parts = divergences(ladder, before, after, 1.0)
-    stable = np.array([min(pair) >= 2 for pair in neighbouring_pairs(ladder)])
+    stable = np.array([min(pair) >= 2 for pair in neighboring_pairs(ladder)])
     twin = max(parts[stable].max(axis=0).sum(), parts[~stable].max(axis=0).sum())
     assert truth(ladder, before, after, 1.0) > 1.03 * twin
 

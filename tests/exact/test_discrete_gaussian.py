@@ -12,8 +12,8 @@ LEVELS = np.arange(0.05, 4.0, 0.15)
 DELTA = 1e-6  # sets the ball of M8
 
 
-def atoms(stddev, reach):
-    z = np.arange(-reach, reach + 1)
+def atoms(stddev, clipping):
+    z = np.arange(-clipping, clipping + 1)
     mass = np.exp(-(z**2) / (2 * stddev**2))
     return mass / mass.sum()
 

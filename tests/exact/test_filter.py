@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recording import RecordingNoise
 from states import standing_session
 
-from dimfree.accounting.discrete import MOST_RELEASES
+from dimfree.accounting.discrete import MAX_RELEASES
 from dimfree.accounting.precision import hockey_stick
 from dimfree.kernel import Ball, KernelError
 
@@ -85,7 +85,7 @@ def asked(mu, costs):
     session, view = standing_session(np.zeros((2, 3)), noise=RecordingNoise(), mu=mu)
     for cost in costs:
         try:
-            view.clipped_sum(BALL, cost, "p")
+            view.sum_clipped(BALL, cost, "p")
         except KernelError:
             continue
     return session.costs().after
@@ -106,6 +106,6 @@ def test_precisions_sum_to_at_most_p_whatever_is_asked_for(mu, shares):
 
 def test_a_thousand_parts_stay_below_p_and_there_are_no_more():
     """Rounding of many small numbers; what discrete noise costs is reserved for so many releases (M8)."""
-    events = asked(0.25, [0.24 / math.sqrt(MOST_RELEASES)] * (MOST_RELEASES + 2))
-    assert len(events) == MOST_RELEASES
+    events = asked(0.25, [0.24 / math.sqrt(MAX_RELEASES)] * (MAX_RELEASES + 2))
+    assert len(events) == MAX_RELEASES
     assert precision_of(events) <= Fraction(0.25) ** 2

@@ -8,12 +8,12 @@ import pytest
 from recording import RecordingNoise
 from states import standing_view
 
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import Neighbors
 from dimfree.accounting.events import SEARCH_STEPS as STEPS
 from dimfree.data.records import as_records
 from dimfree.kernel.pairs import share_sensitivity
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 SHARES = [Fraction(1, 2), Fraction(4, 5), Fraction(1, 10)]
 
 
@@ -26,7 +26,7 @@ def graphs(n):
         yield {edge for edge, bit in zip(edges, chosen, strict=True) if bit}
 
 
-def centred(n, edges, share):
+def centered(n, edges, share):
     return (Fraction(n + 2 * edges, n) if n else Fraction(1)) - share * n
 
 
@@ -42,7 +42,7 @@ def removals(most=5):
 
 @pytest.mark.parametrize("share", SHARES)
 def test_removing_a_vertex_moves_the_average_by_less_than_the_bound(share):
-    moves = [abs(centred(n, e, share) - centred(n - 1, left, share)) for n, e, left in removals()]
+    moves = [abs(centered(n, e, share) - centered(n - 1, left, share)) for n, e, left in removals()]
     assert max(moves) < max(1 + share, 2 - share) <= share_sensitivity(share, ADD) - 1 / (2 * STEPS)
 
 
@@ -60,7 +60,7 @@ def test_exchanging_a_vertex_moves_the_average_by_less_than_two():
 def statistic(rows, invalid, share, radius=1.0):
     """A noisy count of the kernel without its noise, in 1/STEPS."""
     table = np.concatenate([rows, np.full((invalid, rows.shape[1]), np.nan)])
-    view = standing_view(as_records(table, on_missing="drop"), noise=RecordingNoise())
+    view = standing_view(as_records(table, missing="complete-case"), noise=RecordingNoise())
     return round(view.pairs(0).friends(share, 1, 1.0).at(radius) * STEPS)
 
 

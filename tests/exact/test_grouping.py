@@ -1,4 +1,4 @@
-"""M1 by enumeration: between neighbours the layouts of slots can be coupled so that one slot differs; twins cannot."""
+"""M1 by enumeration: between neighbors the layouts of slots can be coupled so that one slot differs; twins cannot."""
 
 import math
 from collections import Counter

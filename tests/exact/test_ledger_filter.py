@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dimfree.accounting import discrete
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered, calibrate_public_count
 from dimfree.accounting.events import Costs, Tested
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.sharing import gaussian_opening, opening
+from dimfree.accounting.sharing import price_gaussian_opening, price_opening
 from dimfree.ledger.filter import SHARES, Account, Debit, Filter
 from dimfree.ledger.spending import (
     GAUSSIAN,
@@ -23,12 +23,12 @@ from dimfree.ledger.spending import (
     Losses,
     Price,
     Room,
-    guaranteed_price,
     losses_of,
+    price_guarantee,
     run_profile,
 )
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 SMALL = Budget(1.0, 1e-3)
 
 
@@ -48,11 +48,11 @@ def exact_curve(run: Costs, branch: Tested, k: int, other: int, x: np.ndarray) -
 
 @pytest.fixture(scope="module")
 def runs() -> list[Costs]:
-    menu = calibrate_public_count(SMALL, 0.01).menu
+    branches = calibrate_public_count(SMALL, 0.01).branches
     return [
-        opening(SMALL, 0.01, untested=True),
-        opening(SMALL, 0.01, search_share=0.07),
-        Costs(SMALL, REPLACE, (), menu),
+        price_opening(SMALL, 0.01, untested=True),
+        price_opening(SMALL, 0.01, search_share=0.07),
+        Costs(SMALL, REPLACE, (), branches),
     ]
 
 
@@ -62,7 +62,7 @@ def test_the_atoms_cover_every_world_of_every_branch_at_every_level(runs: list[C
         assert losses_of(run)[0].infinite < run.budget.delta
         for losses in losses_of(run):
             covered = curve(losses, x)
-            for branch in run.menu:
+            for branch in run.branches:
                 if not isinstance(branch, Tested):
                     before = sum(event.mu**2 for event in run.before)
                     inside = hockey_stick(math.sqrt(before + branch.mu**2), x)
@@ -81,7 +81,7 @@ def test_a_twin_with_half_the_mass_of_large_losses_is_caught(runs: list[Costs]) 
     run, x = runs[1], np.linspace(0.2, 1.0, 81)
     losses = losses_of(run)[0]
     twin = replace(losses, masses=np.where(losses.levels > 0.3, 0.5 * losses.masses, losses.masses))
-    branch = run.menu[0]
+    branch = run.branches[0]
     assert isinstance(branch, Tested)
     worst = np.max([exact_curve(run, branch, k, k + 1, x) for k in range(2, branch.ladder.length)], axis=0)
     assert (curve(twin, x) < worst).any()
@@ -116,7 +116,7 @@ def test_any_guarantee_costs_the_moments_of_randomized_response() -> None:
     orders = (1.5, 2.0, 12.0)
     for epsilon in (0.01, 0.6, 3.0):
         truth = math.exp(epsilon) / (1 + math.exp(epsilon))
-        price = guaranteed_price(Budget(epsilon, 1e-7), orders)
+        price = price_guarantee(Budget(epsilon, 1e-7), orders)
         assert price.reserve == 1e-7
         for order, moment in zip(orders, price.moments, strict=True):
             exact = truth * math.exp((order - 1) * epsilon) + (1 - truth) * math.exp(-(order - 1) * epsilon)
@@ -166,10 +166,10 @@ def worst(decide, total: Budget, most: int = 40, asked: tuple[Charge, ...] = CHA
         for charge in asked if steps < most else ():
             debit = decide(account, charge)
             if debit is not None:
-                best = max(best, answered(account.after(debit), level, steps + 1, charge.budget))
+                best = max(best, answer_learned(account.after(debit), level, steps + 1, charge.budget))
         return best
 
-    def answered(after: Account, level: int, steps: int, budget: Budget) -> float:
+    def answer_learned(after: Account, level: int, steps: int, budget: Budget) -> float:
         jump, truth = round(budget.epsilon / 0.3), 1 / (1 + math.exp(-budget.epsilon))
         inside = truth * value(after, level - jump, steps) + (1 - truth) * value(after, level + jump, steps)
         return budget.delta + (1 - budget.delta) * inside
@@ -182,7 +182,7 @@ def test_the_worst_adaptive_analyst_stays_within_the_total() -> None:
     assert 0.1 * TOTAL.delta < found <= TOTAL.delta
 
 
-def opened(shares: tuple[float, float, float], limit: Budget = TOTAL):
+def filter_with(shares: tuple[float, float, float], limit: Budget = TOTAL):
     """The rule of `Account.decide` with a filter of these shares from the first charge on."""
     limits = Filter.holding(limit.epsilon * (1 - 1e-9), limit.delta * (1 - 1e-9), *shares)
 
@@ -190,7 +190,7 @@ def opened(shares: tuple[float, float, float], limit: Budget = TOTAL):
         if account.filter is not None:
             return account.decide(charge)
         debit = Debit(charge.budget, charge.price(Room(limits.orders, limits.moments, limits.reserve)), limits)
-        return debit if account.admitted(debit) else None
+        return debit if account.admit(debit) else None
 
     return decide
 
@@ -199,9 +199,9 @@ def opened(shares: tuple[float, float, float], limit: Budget = TOTAL):
 def test_every_filter_and_adding_up_stay_within_the_total(shares) -> None:
     def added(account: Account, charge: Charge) -> Debit | None:
         debit = Debit(charge.budget)
-        return debit if account.admitted(debit) else None
+        return debit if account.admit(debit) else None
 
-    for rule in (added, opened(shares)):
+    for rule in (added, filter_with(shares)):
         assert 0 < worst(rule, TOTAL, 12, CHARGES) <= TOTAL.delta
 
 
@@ -214,7 +214,7 @@ def test_a_mutant_that_lets_other_releases_pass_as_gaussian_is_caught() -> None:
         free = price.moments[0] if isinstance(charge, Sign) else 0.0
         price = Price((free, *price.moments[1:]), 0.0)
         debit = Debit(charge.budget, price, None if account.filter else limits)
-        return debit if account.admitted(debit) else None
+        return debit if account.admit(debit) else None
 
     assert worst(forgetful, TOTAL, 12, CHARGES) > TOTAL.delta
 
@@ -222,8 +222,8 @@ def test_a_mutant_that_lets_other_releases_pass_as_gaussian_is_caught() -> None:
 @pytest.mark.parametrize("budget", [(0.01, 1e-9), (0.3, 1e-7), (1.0, 1e-6), (3.0, 1e-3), (8.0, 1e-5)])
 def test_one_gaussian_covers_a_run_of_gaussians_with_its_discrete_noise(budget) -> None:
     """M8 by hand: a factor and a shift of 1e-6·epsilon, and a tail. A mutant without the larger mu is caught."""
-    run = gaussian_opening(Budget(*budget))
-    losses, mu = losses_of(run)[0], math.hypot(run.before[0].mu, run.menu[0].mu)
+    run = price_gaussian_opening(Budget(*budget))
+    losses, mu = losses_of(run)[0], math.hypot(run.before[0].mu, run.branches[0].mu)
     assert isinstance(losses, GaussianLosses)
     assert mu < losses.mu < mu + 3e-6 * budget[0] * (1 + mu)
     assert losses.infinite < 5e-3 * budget[1]
@@ -268,7 +268,7 @@ ONE = Filter((9.0,), (20.0,), 1e-6)  # of an older ledger: one order, nothing fo
 
 
 def test_a_filter_of_one_order_ends_where_either_of_its_parts_does() -> None:
-    account = Account(Budget(3.0, 1e-5)).admitted(Debit(SMALL, Price((0.1,), 0.5e-6), replace(ONE, moments=(10.0,))))
+    account = Account(Budget(3.0, 1e-5)).admit(Debit(SMALL, Price((0.1,), 0.5e-6), replace(ONE, moments=(10.0,))))
     assert account is not None
     for moment, reserve, fits in (
         (0.1, 0.4e-6, True),
@@ -278,9 +278,9 @@ def test_a_filter_of_one_order_ends_where_either_of_its_parts_does() -> None:
         (math.inf, 0.0, False),
         (math.nan, 0.0, False),
     ):
-        assert (account.admitted(Debit(SMALL, Price((moment,), reserve))) is not None) is fits
-    assert not account.admitted(Debit(SMALL, Price((0.1, 0.1), 0.0)))
-    assert account.admitted(Debit(Budget(2.9, 1e-9), Price((0.1,), 0.0)))  # its price counts, not its promise
+        assert (account.admit(Debit(SMALL, Price((moment,), reserve))) is not None) is fits
+    assert not account.admit(Debit(SMALL, Price((0.1, 0.1), 0.0)))
+    assert account.admit(Debit(Budget(2.9, 1e-9), Price((0.1,), 0.0)))  # its price counts, not its promise
 
 
 def test_a_charge_is_admitted_as_long_as_one_rule_holds() -> None:
@@ -289,24 +289,24 @@ def test_a_charge_is_admitted_as_long_as_one_rule_holds() -> None:
     orders = len(limits.orders)
     dear, cheap = Price((1e6,) * orders, 1e-3), Price((1e-3,) * orders, 1e-12)
     small, large = Budget(1.0, 1e-6), Budget(4.0, 1e-3)
-    account = Account(total).admitted(Debit(small, dear, limits))  # by adding up
+    account = Account(total).admit(Debit(small, dear, limits))  # by adding up
     assert account is not None
     assert account.spent_epsilon == 1.0
-    assert account.admitted(Debit(small, cheap))
-    assert not account.admitted(Debit(large, cheap))
-    account = Account(total).admitted(Debit(large, cheap, limits))  # by moments
+    assert account.admit(Debit(small, cheap))
+    assert not account.admit(Debit(large, cheap))
+    account = Account(total).admit(Debit(large, cheap, limits))  # by moments
     assert account is not None
     assert 0 < account.spent_epsilon < 3
-    assert account.admitted(Debit(small, cheap))
-    assert not account.admitted(Debit(small, dear))
+    assert account.admit(Debit(small, cheap))
+    assert not account.admit(Debit(small, dear))
     one_order = replace(limits, moments=(limits.moments[0], *((-1.0,) * (orders - 1))))
-    account = Account(total).admitted(Debit(large, cheap, one_order))  # one order is enough
+    account = Account(total).admit(Debit(large, cheap, one_order))  # one order is enough
     assert account is not None
 
 
 def test_a_filter_is_opened_once_no_larger_than_what_is_left_and_ends_adding() -> None:
     total, small = Budget(3.0, 1e-5), Budget(0.2, 1e-7)
-    account = Account(total).admitted(Debit(small))
+    account = Account(total).admit(Debit(small))
     assert account is not None
     left = Filter.holding(2.8 * (1 - 1e-9), 0.99e-5 * (1 - 1e-9), 0.4, 0.4)
     price = Price((0.1,) * len(left.orders), 1e-9)
@@ -320,12 +320,12 @@ def test_a_filter_is_opened_once_no_larger_than_what_is_left_and_ends_adding() -
         replace(left, moments=(math.nan, *left.moments[1:])),
         replace(left, orders=(1.0, *left.orders[1:])),
     ):
-        assert not account.admitted(Debit(small, price, larger))
-    opened = account.admitted(Debit(small, price, left))
+        assert not account.admit(Debit(small, price, larger))
+    opened = account.admit(Debit(small, price, left))
     assert opened is not None
-    assert not opened.admitted(Debit(small, price, left))
-    assert not opened.admitted(Debit(small))
-    assert not account.admitted(Debit(small, price))  # no filter to take it from
+    assert not opened.admit(Debit(small, price, left))
+    assert not opened.admit(Debit(small))
+    assert not account.admit(Debit(small, price))  # no filter to take it from
 
 
 def test_runs_one_after_another_cost_the_sum_of_their_prices(runs: list[Costs]) -> None:

@@ -15,7 +15,7 @@ import pytest
 from exact.divergence import exact_law, largest_divergence
 from recording import RecordingNoise
 
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import Neighbors
 from dimfree.accounting.events import SEARCH_STEPS as STEPS
 from dimfree.data.records import open_records
 from dimfree.kernel.pairs import excess as pair_excess
@@ -32,9 +32,9 @@ from dimfree.kernel.statistics.secret_ring import (
     ring_lengths,
     ring_order,
 )
-from dimfree.shapes import Isotropic
+from dimfree.shapes import IsotropicCovariance
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 both = pytest.mark.parametrize("relation", [ADD, REPLACE])
 NAN = float("nan")
 LINE = ((0.0,), (1.0,), (1e300,), (NAN,))
@@ -63,7 +63,9 @@ class Keys(RecordingNoise):
 def ring_of(table, keys=None, sampled=None, dimension=None):
     rows = np.array(table, dtype=np.float64).reshape(len(table), dimension or len(table[0]))
     mask = None if sampled is None else np.array(sampled, dtype=bool)
-    return ring_differences(Space(open_records(rows, on_missing="drop"), Isotropic(1.0)), mask, 0, noise=Keys(keys))
+    return ring_differences(
+        Space(open_records(rows, missing="complete-case"), IsotropicCovariance(1.0)), mask, 0, noise=Keys(keys)
+    )
 
 
 def released_sum(ring):
@@ -84,7 +86,7 @@ def without(table, place):
     return table[:place] + table[place + 1 :]
 
 
-def neighbours(places, relation, most):
+def neighbors(places, relation, most):
     """Every table on the places, with every table that lacks one record or has another in its place."""
     for size in range(1, most + 1):
         for table in product(places, repeat=size):
@@ -98,7 +100,7 @@ def neighbours(places, relation, most):
 def largest_move(places, relation, most, summed=total):
     dimension = len(places[0])
     return max(
-        squared(summed(one, dimension), summed(other, dimension)) for one, other in neighbours(places, relation, most)
+        squared(summed(one, dimension), summed(other, dimension)) for one, other in neighbors(places, relation, most)
     )
 
 
@@ -130,7 +132,7 @@ def test_an_exchange_attains_its_charge_so_the_twin_that_charges_an_arrival_is_c
 
 
 def test_no_record_one_record_two_records():
-    assert total((), 2) == total(PLANE[2:], 2) == (0, 0)  # a lone record is its own neighbour
+    assert total((), 2) == total(PLANE[2:], 2) == (0, 0)  # a lone record is its own neighbor
     pair = total((PLANE[0], PLANE[2]), 2)
     assert all(step % 2 == 0 for step in pair)  # it is counted in both directions
     assert pair[0] > 1.99 * BALL
@@ -244,7 +246,7 @@ def both_told(table, moves):
 
     def counts(noise):
         (sampled,) = poisson_samples(len(table), (RATE,), SampleAndKeys(noise))
-        space = Space(open_records(np.array(table).reshape(-1, 1)), Isotropic(1.0))
+        space = Space(open_records(np.array(table).reshape(-1, 1)), IsotropicCovariance(1.0))
         ring = ring_differences(space, sampled, 0, noise=SampleAndKeys(noise))
         return ring.count, int((ring_lengths(ring, np.ones(1)) <= 1).sum())
 

@@ -1,4 +1,4 @@
-"""P8's samples: coins leave neighbours neighbours; a fixed size under add/remove would not."""
+"""P8's samples: coins leave neighbors neighbors; a fixed size under add/remove would not."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from dimfree.kernel.statistics.secret_ring import fixed_samples, poisson_samples
+from dimfree.kernel.statistics.secret_ring import draw_fixed_samples, poisson_samples
 
 NAMES = "abcde"
 
@@ -78,7 +78,7 @@ def test_one_coin_serves_two_samples():
 
 def test_one_order_serves_two_samples():
     for order in permutations(range(4)):
-        inner, outer = fixed_samples(4, (1, 3), Scripted(order))
+        inner, outer = draw_fixed_samples(4, (1, 3), Scripted(order))
         assert (inner.sum(), outer.sum(), (inner & ~outer).sum()) == (1, 3, 0)
 
 
@@ -97,7 +97,7 @@ def test_a_coin_has_exactly_its_rate(rate, heads):
 def test_a_fixed_sample_is_a_uniform_subset_of_positions(size):
     """Positions are chosen without looking at a record, so replacing one replaces at most one in the sample."""
     found = Counter(
-        tuple(np.flatnonzero(fixed_samples(4, (size,), Scripted(order))[0])) for order in permutations(range(4))
+        tuple(np.flatnonzero(draw_fixed_samples(4, (size,), Scripted(order))[0])) for order in permutations(range(4))
     )
     assert set(found) == set(combinations(range(4), size))
     assert len(set(found.values())) == 1

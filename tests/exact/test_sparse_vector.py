@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from exact.divergence import ScriptedNoise, hockey_stick, laplace_masses, losses
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.losses import Pure
 from dimfree.accounting.several_runs import Composition
 from dimfree.paper.mechanisms import sparse_scale, sparse_vector
@@ -135,7 +135,7 @@ def test_the_printed_constants_are_rejected():
 def test_the_stretches_compose_to_the_budget(most, epsilon, delta):
     """Whatever the budget: k pure stretches, composed by their loss distributions."""
     each = 2 / sparse_scale(most, epsilon, delta)
-    composed = Composition(Budget(epsilon, delta), Neighbours.ADD_REMOVE, (Pure("stretch", each),) * most)
+    composed = Composition(Budget(epsilon, delta), Neighbors.ADD_REMOVE, (Pure("stretch", each),) * most)
     assert composed.delta() <= delta
 
 

@@ -8,11 +8,11 @@ import pytest
 from exact import worlds
 from exact.worlds import WORLDS, as_counts, counts, mean, removals, replacements, squared_distance, tables
 
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import Neighbors
 from dimfree.kernel.statistics import stable
 from dimfree.kernel.statistics.friends import RADIUS
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 MOST = 6
 SHARES = [Fraction(k, 1000) for k in (560, 600, 667, 750, 900, 1000)]
 every_world = pytest.mark.parametrize("places", WORLDS.values(), ids=WORLDS.keys())
@@ -33,7 +33,7 @@ def _statistic(numbers, share, budget, relation):
     return _known[key]
 
 
-def neighbouring_pairs(places, relation, most=MOST):
+def neighboring_pairs(places, relation, most=MOST):
     for size in range(1, most + 1):
         for table in tables(places, size):
             if relation is ADD:
@@ -55,7 +55,7 @@ def ordered(rest, record):
 @pytest.mark.parametrize("budget", [2, 3, 5])
 def test_the_statistic_moves_by_at_most_one(places, relation, budget):
     moved = {0: 0, 1: 0}
-    for table, other in neighbouring_pairs(places, relation):
+    for table, other in neighboring_pairs(places, relation):
         for share in SHARES:
             here, there = (statistic(each, share, budget, relation) for each in (table, other))
             moved[abs(here - there)] += 1
@@ -65,11 +65,11 @@ def test_the_statistic_moves_by_at_most_one(places, relation, budget):
 @every_world
 @pytest.mark.parametrize("floor", [-3, 0, 2, 3])
 def test_the_capped_statistic_moves_by_at_most_one_and_bounds_the_count(places, floor):
-    """P5': T* is 1-Lipschitz, and T* >= 2 for both neighbours means the larger table has n_0 + 3 records or more."""
+    """P5': T* is 1-Lipschitz, and T* >= 2 for both neighbors means the larger table has n_0 + 3 records or more."""
     budget, share, stable_pairs = 4, Fraction(3, 5), 0
-    for table, other in neighbouring_pairs(places, ADD):
+    for table, other in neighboring_pairs(places, ADD):
         capped = [
-            stable.capped_by_count(statistic(records, share, budget, ADD), len(records), floor)
+            stable.cap_by_count(statistic(records, share, budget, ADD), len(records), floor)
             for records in (table, other)
         ]
         assert abs(capped[0] - capped[1]) <= 1
@@ -87,7 +87,7 @@ def broken_without_k(table, share, budget):
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_a_broken_statistic_is_caught(relation):
-    twin, pairs = broken_without_k, neighbouring_pairs(worlds.LINE, relation)
+    twin, pairs = broken_without_k, neighboring_pairs(worlds.LINE, relation)
     assert any(abs(twin(x, share, 5) - twin(y, share, 5)) > 1 for x, y in pairs for share in SHARES)
 
 
@@ -102,11 +102,11 @@ def sloped(table, share, budget, slope):
 
 
 def moves_too_far(relation, slope_of):
-    """Whether a statistic of this slope moves by more than one between some neighbours in some world."""
+    """Whether a statistic of this slope moves by more than one between some neighbors in some world."""
     return any(
         abs(sloped(x, share, budget, slope_of(share)) - sloped(y, share, budget, slope_of(share))) > 1
         for places in WORLDS.values()
-        for x, y in neighbouring_pairs(places, relation, most=5)
+        for x, y in neighboring_pairs(places, relation, most=5)
         for share in SHARES
         for budget in (3, 5)
     )
@@ -148,7 +148,7 @@ def excess(table, other, share, budget, relation):
 def test_the_mean_moves_by_at_most_the_bound(places, relation):
     found = [
         ratio
-        for table, other in neighbouring_pairs(places, relation)
+        for table, other in neighboring_pairs(places, relation)
         for share in SHARES
         for budget in (2, 3, 4)
         if (ratio := excess(table, other, share, budget, relation)) is not None

@@ -17,14 +17,14 @@ BUDGETS = [(2.0, 0.05), (3.0, 0.01), (1.5, 0.3)]
 MISSING = 1e-7  # the mass of noise beyond the reach, generously
 
 
-def reach(epsilon):
+def clipping(epsilon):
     return math.ceil(2 / epsilon * 19)
 
 
 @cache
 def distribution(cells, epsilon, delta, mechanism=stable_histogram):
     """{output: probability}, by running the code on every draw within reach. Cells in whatever order."""
-    masses = laplace_masses(2 / epsilon, reach(epsilon))
+    masses = laplace_masses(2 / epsilon, clipping(epsilon))
     occupied, found = len(set(cells)), Counter()
     for draws in product(masses, repeat=occupied):
         value = mechanism(cells, epsilon, delta, noise=ScriptedNoise(draws)).value
@@ -33,7 +33,7 @@ def distribution(cells, epsilon, delta, mechanism=stable_histogram):
     return dict(found)
 
 
-def neighbours():
+def neighbors():
     """Tables of at most three items on at most two cells, with everything one item away."""
     for size in range(1, 4):
         for table in tables(CELLS, size):
@@ -50,7 +50,7 @@ def worst(epsilon, delta, mechanism=stable_histogram, level=None):
     return max(max(hockey_stick(p, q, level), hockey_stick(q, p, level)) for p, q in pairs)
 
 
-PAIRS = list(neighbours())
+PAIRS = list(neighbors())
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)

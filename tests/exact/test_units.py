@@ -10,8 +10,8 @@ from dimfree.data.people.person_records import person_records
 from dimfree.data.records import as_records
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.clipped_sum import Ball, clipped_sum
-from dimfree.shapes import Isotropic
+from dimfree.kernel.statistics.clipped_sum import Ball, sum_clipped
+from dimfree.shapes import IsotropicCovariance
 
 NAN = float("nan")
 ROWS = (0.1, 1.3, -1e300, NAN)
@@ -27,7 +27,7 @@ def table_of(people):
 
 def by_person(people, most):
     rows, keys = table_of(people)
-    return person_records(as_records(rows), open_keys(keys), most, "drop")
+    return person_records(as_records(rows), open_keys(keys), most, "complete-case")
 
 
 def by_row(people, most):
@@ -41,7 +41,7 @@ def largest_move(records_of, most):
     for size in (1, 2):
         for people in combinations_with_replacement(PERSONS, size):
             totals = [
-                int(clipped_sum(Space(records_of(crowd, most), Isotropic(1.0)), CENTRE)[0])
+                int(sum_clipped(Space(records_of(crowd, most), IsotropicCovariance(1.0)), CENTRE)[0])
                 for crowd in (people, people[:-1], people[1:])
             ]
             moves += [abs(totals[0] - other) for other in totals[1:]]
@@ -59,7 +59,9 @@ def test_who_leaves_a_shared_key_moves_it_by_two_balls(most):
     moves = []
     for first, second in product(PERSONS, repeat=2):
         household, rest = (by_person((rows,), most) for rows in (first + second, first))
-        totals = [int(clipped_sum(Space(records, Isotropic(1.0)), CENTRE)[0]) for records in (household, rest)]
+        totals = [
+            int(sum_clipped(Space(records, IsotropicCovariance(1.0)), CENTRE)[0]) for records in (household, rest)
+        ]
         moves.append(abs(totals[0] - totals[1]) / BALL)
     assert 1.999 < max(moves) <= 2
 

@@ -16,14 +16,14 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dimfree.data.records import open_records
-from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
+from dimfree.errors import InvalidDataError, InvalidParameterError, RefusedReleaseError, UnresolvedColumnWarning
 from dimfree.interop.mean import PrivateMean
-from dimfree.interop.scaler import PrivateStandardScaler, SpreadWarning
+from dimfree.interop.scaler import PrivateStandardScaler
 from dimfree.noise import SeededNoise
 from dimfree.release import release_mean
-from dimfree.results.error_model import LearnedShape
+from dimfree.results.error_model import EstimatedVariances
 from dimfree.results.release import Release
-from dimfree.shapes import Dense, Isotropic
+from dimfree.shapes import DenseCovariance, IsotropicCovariance
 
 STDDEVS = np.array([1.0, 3.0, 0.5])
 CENTRE = np.array([3.0, -100.0, 7.0])
@@ -58,7 +58,7 @@ class FakeRelease:
         return Release.released(
             mean=np.arange(d),
             noise_stddev=np.ones(d),
-            shape=LearnedShape(np.full(d, 4.0), np.zeros(d)),
+            estimated_variances=EstimatedVariances(np.full(d, 4.0), np.zeros(d)),
             **common(d, method="auto"),
         )
 
@@ -68,7 +68,7 @@ def fake_release(monkeypatch):
     fake_release = FakeRelease()
 
     def checked(X, **parameters):
-        open_records(X, on_missing=parameters["on_missing"])  # as release_mean does
+        open_records(X, missing=parameters["missing"])  # as release_mean does
         return fake_release(X, **parameters)
 
     monkeypatch.setattr("dimfree.interop.mean.release_mean", checked)
@@ -88,7 +88,7 @@ def test_scikit_learn(estimator, check, fake_release):
 
 def test_learned_standard_deviations_scale(fitted):
     assert np.array_equal(fitted.mean_, fitted.release_.mean)
-    assert np.array_equal(fitted.scale_, np.sqrt(fitted.release_.shape.variances))
+    assert np.array_equal(fitted.scale_, np.sqrt(fitted.release_.estimated_variances.variances))
     assert np.all(np.abs(np.log(fitted.scale_ / STDDEVS)) < 0.2)
     X = table()
     Z = fitted.transform(pd.DataFrame(X, columns=NAMES))
@@ -98,13 +98,13 @@ def test_learned_standard_deviations_scale(fitted):
     assert np.allclose(fitted.inverse_transform(pd.DataFrame(Z, columns=NAMES)), X, rtol=1e-12)
 
 
-@pytest.mark.filterwarnings("error::dimfree.interop.scaler.SpreadWarning")
+@pytest.mark.filterwarnings("error::dimfree.errors.UnresolvedColumnWarning")
 @pytest.mark.parametrize(
     ("known", "stddevs"),
     [
         ({"covariance": STDDEVS**2}, STDDEVS),
-        ({"covariance": None, "shape": Isotropic(20.0)}, [20.0] * 3),
-        ({"covariance": None, "shape": Dense(np.diag(STDDEVS**2))}, STDDEVS),
+        ({"covariance": IsotropicCovariance(20.0)}, [20.0] * 3),
+        ({"covariance": DenseCovariance(np.diag(STDDEVS**2))}, STDDEVS),
     ],
 )
 def test_known_standard_deviations_scale(known, stddevs):
@@ -118,10 +118,10 @@ def test_known_standard_deviations_scale(known, stddevs):
 def test_centring_or_scaling_alone_or_neither_leaves_the_input_untouched():
     X = table()
     before = X.copy()
-    centred = scaler(with_std=False).fit(X)
-    assert centred.scale_ is None
-    assert np.array_equal(centred.transform(X), X - centred.mean_)
-    assert np.allclose(centred.inverse_transform(centred.transform(X)), X)
+    centered = scaler(with_std=False).fit(X)
+    assert centered.scale_ is None
+    assert np.array_equal(centered.transform(X), X - centered.mean_)
+    assert np.allclose(centered.inverse_transform(centered.transform(X)), X)
     scaled = scaler(with_mean=False).fit(X)
     assert scaled.mean_ is None
     assert np.allclose(scaled.transform(X), X / STDDEVS)
@@ -132,9 +132,11 @@ def test_centring_or_scaling_alone_or_neither_leaves_the_input_untouched():
 
 def test_keys_say_whose_each_row_is():
     keys = np.arange(3000) % 1500
-    model = scaler().fit(table(), unit=keys)
-    assert model.guarantee_.unit == "person"
-    assert model.release_ == release_mean(table(), **BUDGET, covariance=STDDEVS**2, unit=keys, noise=SeededNoise(42))
+    model = scaler().fit(table(), privacy_unit=keys)
+    assert model.guarantee_.privacy_unit == "person"
+    assert model.release_ == release_mean(
+        table(), **BUDGET, covariance=STDDEVS**2, privacy_unit=keys, noise=SeededNoise(42)
+    )
 
 
 def test_fit_spends_once_and_transform_nothing(fake_release):
@@ -162,11 +164,11 @@ def test_ledger_and_objective_reach_the_release(fake_release):
 
 def test_a_refusal_raises_with_a_remedy_and_leaves_no_result():
     model = scaler().fit(table())
-    with pytest.raises(RefusedRelease, match=r"budget is spent\. Reason: .*dimfree plan"):
+    with pytest.raises(RefusedReleaseError, match=r"budget is spent\. Reason: .*dimfree plan"):
         model.fit(table(rows=3))
     with pytest.raises(NotFittedError):
         model.transform(table())
-    with pytest.raises(RefusedRelease, match=r"objective='relative' with 60 columns.*are needed.*fewer columns"):
+    with pytest.raises(RefusedReleaseError, match=r"objective='relative' with 60 columns.*are needed.*fewer columns"):
         PrivateStandardScaler(**BUDGET, noise=SeededNoise(42)).fit(np.random.default_rng(42).normal(size=(100, 60)))
 
 
@@ -180,14 +182,14 @@ def test_a_refusal_raises_with_a_remedy_and_leaves_no_result():
     ],
 )
 def test_bad_parameters_are_named(changes, word):
-    with pytest.raises(InvalidParameter, match=word):
+    with pytest.raises(InvalidParameterError, match=word):
         scaler(**changes).fit(table())
 
 
 def test_errors_of_transform_tell_no_value(fitted):
     text = np.array([[f"secret {CANARY}", 1.0, 2.0]], dtype=object)
     for wrong in (text, pd.DataFrame([[CANARY, np.nan, 1.0]], columns=NAMES), [[CANARY], [1.0, 2.0]]):
-        with pytest.raises(InvalidRecords) as caught:
+        with pytest.raises(InvalidDataError) as caught:
             fitted.transform(wrong)
         assert "918273" not in str(caught.value)
         assert "secret" not in str(caught.value)
@@ -196,11 +198,11 @@ def test_errors_of_transform_tell_no_value(fitted):
 def test_missing_entries_pass_through_where_they_are_neutral():
     X = table()
     X[5, 1] = np.nan
-    model = scaler(on_missing="drop").fit(X)
+    model = scaler(missing="complete-case").fit(X)
     Z = model.transform(X)
     assert np.isnan(Z[5, 1])
     assert np.isfinite(np.delete(Z.ravel(), 16)).all()
-    with pytest.raises(InvalidRecords, match="on_missing"):
+    with pytest.raises(InvalidDataError, match="missing"):
         scaler().fit(table()).transform(X)
 
 
@@ -212,7 +214,7 @@ def test_sparse_rows_are_scaled_but_not_centred():
     assert np.allclose(Z.toarray(), X.toarray() / STDDEVS)
     assert np.allclose(model.inverse_transform(Z).toarray(), X.toarray())
     for each in (lambda: scaler().fit(X), lambda: scaler().fit(table()).transform(X)):
-        with pytest.raises(InvalidParameter, match="with_mean=False"):
+        with pytest.raises(InvalidParameterError, match="`with_mean` must be False"):
             each()
 
 
@@ -267,7 +269,7 @@ def test_clones_and_pickles_and_nothing_else_is_stored(fitted):
     assert stored == {"mean_", "scale_", "learned_", "release_", "guarantee_", "n_features_in_", "feature_names_in_"}
 
 
-@pytest.mark.filterwarnings("error::dimfree.interop.scaler.SpreadWarning")
+@pytest.mark.filterwarnings("error::dimfree.errors.UnresolvedColumnWarning")
 @pytest.mark.parametrize("named", [True, False])
 def test_columns_of_any_units_are_scaled(named):
     rows = 7.0 + np.random.default_rng(42).normal(size=(2000, 3)) * [1000.0, 1.0, 0.001]
@@ -281,6 +283,6 @@ def test_columns_of_any_units_are_scaled(named):
 def test_columns_that_were_not_learned_are_named_and_warned_of():
     """A column of zeros is divided by a guess; with objective="total" so is a narrow one. Said, not hidden."""
     rows = np.random.default_rng(42).normal(size=(2000, 2)) * [1000.0, 0.0]
-    with pytest.warns(SpreadWarning, match="spread of 1 of 2 columns was not learned"):
+    with pytest.warns(UnresolvedColumnWarning, match="SD of 1 of 2 columns could not be estimated"):
         found = PrivateStandardScaler(**BUDGET, noise=SeededNoise(42)).fit(rows)
     assert found.learned_.tolist() == [True, False]

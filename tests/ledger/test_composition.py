@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from dimfree import BudgetExceeded, Ledger
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree import BudgetExceededError, PrivacyLedger
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import calibrate_bounded
 from dimfree.accounting.events import Costs, OnlyGaussian, Tested
-from dimfree.accounting.sharing import gaussian_opening, opening
+from dimfree.accounting.sharing import price_gaussian_opening, price_opening
 from dimfree.ledger import spending, store
 from dimfree.ledger.entries import DEBIT, Entry
 from dimfree.ledger.filter import SHARES, Account, largest_next
@@ -20,7 +20,7 @@ from dimfree.ledger.ledger import datasets_in
 from dimfree.ledger.spending import Charge
 from dimfree.programs.run import UNKNOWN
 
-ADD = Neighbours.ADD_REMOVE
+ADD = Neighbors.ADD_REMOVE
 OLD = Path(__file__).with_name("old_entries.json")  # of a ledger that added up promises, then opened one order
 
 
@@ -31,12 +31,12 @@ def soft(epsilon: float, delta: float) -> Charge:
 
 def columns(epsilon: float, delta: float) -> Charge:
     budget = Budget(epsilon, delta)
-    return Charge(budget, (gaussian_opening(budget),))
+    return Charge(budget, (price_gaussian_opening(budget),))
 
 
 def with_a_test(epsilon: float, delta: float) -> Charge:
     budget = Budget(epsilon, delta)
-    return Charge(budget, (opening(budget, 0.005, **UNKNOWN),))
+    return Charge(budget, (price_opening(budget, 0.005, **UNKNOWN),))
 
 
 def other_software(epsilon: float, delta: float) -> Charge:
@@ -61,7 +61,7 @@ def oracle(charges: list[Charge], delta: float) -> float:
         budget, step = charge.budget, 1e-3
         if charge.runs:
             [run], mus = charge.runs, [event.mu for run in charge.runs for event in run.before]
-            [branch] = run.menu
+            [branch] = run.branches
             mu = math.sqrt(branch.mu**2 + sum(each**2 for each in mus))
             assert isinstance(branch, OnlyGaussian)
             one = pld.from_gaussian_mechanism(1 / mu, value_discretization_interval=step)
@@ -128,7 +128,7 @@ def test_tested_releases_compose_far_beyond_their_sum(total, least) -> None:
 
 def test_one_language_from_the_first_charge(tmp_path: Path) -> None:
     for total in (2.0, 3.0):
-        ledger = Ledger(tmp_path / "study.db", f"{total}", epsilon=total, delta=1e-5)
+        ledger = PrivacyLedger(tmp_path / "study.db", f"{total}", epsilon=total, delta=1e-5)
         assert str(ledger.status()) == (
             f"0 charges: epsilon 0 of {total:.6g} is spent at delta 1e-05; "
             f"the next release may use up to epsilon {total!r} (delta 1e-05)"
@@ -140,7 +140,7 @@ def test_one_language_from_the_first_charge(tmp_path: Path) -> None:
         assert status.next_budget.delta == 1e-7
         assert total - 0.5 < status.next_budget.epsilon <= total - 0.3
         assert (status.charges, status.private, status.total) == (2, True, Budget(total, 1e-5))
-        with pytest.raises(BudgetExceeded) as caught:
+        with pytest.raises(BudgetExceededError) as caught:
             ledger.debit(total, 1e-7)
         for text in (ledger.statement(), str(caught.value)):
             assert f"2 charges: epsilon {status.spent_epsilon:.4g} of {total:.6g} is spent at delta 1e-05" in text
@@ -155,7 +155,7 @@ def test_a_charge_evaluates_each_branch_once_at_few_levels(monkeypatch) -> None:
     spending.losses_of.cache_clear()
     monkeypatch.setattr(Tested, "without_searches", lambda self, x: (levels.append(len(x)), asked(self, x))[1])
     charge = with_a_test(0.3, 1e-7)
-    branches = sum(isinstance(branch, Tested) for branch in charge.runs[0].menu)
+    branches = sum(isinstance(branch, Tested) for branch in charge.runs[0].branches)
     levels.clear()  # of the calibration
     account = Account(Budget(0.5, 1e-5))
     while (debit := account.decide(charge.prepare())) is not None:
@@ -183,7 +183,7 @@ def test_a_charge_and_a_status_price_a_bounded_number_of_candidates(monkeypatch,
 
 def rebuilt(path: Path) -> None:
     """A file of an older version, as it wrote the entries."""
-    Ledger(path, "new", epsilon=1.0, delta=1e-6)
+    PrivacyLedger(path, "new", epsilon=1.0, delta=1e-6)
     with store.writing(path, 30) as transaction:
         for row in json.loads(OLD.read_text()):
             transaction.append(Entry(**row))
@@ -193,17 +193,17 @@ def test_older_ledgers_open_and_keep_their_totals(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     rebuilt(path)
     assert datasets_in(path) == ["added", "composed", "new", "opened"]
-    spent = {name: Ledger(path, name).status().spent_epsilon for name in datasets_in(path)}
+    spent = {name: PrivacyLedger(path, name).status().spent_epsilon for name in datasets_in(path)}
     assert (spent["opened"], spent["added"]) == (0.0, 0.7)
     assert 1.5 < spent["composed"] < 3.0  # epsilon 1 added, then four charges by moments of one order
     for name in datasets_in(path):
-        ledger = Ledger(path, name)
+        ledger = PrivacyLedger(path, name)
         assert ledger.verify() == []
         before, debits = ledger.status().spent_epsilon, ledger.account().debits
-        ledger.debit(0.2, 1e-8).noted(refused=False)
+        ledger.debit(0.2, 1e-8).note_outcome(refused=False)
         assert ledger.status().spent_epsilon > before
         assert ledger.account().debits == debits + 1
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceededError):
             ledger.debit(ledger.terms.budget.epsilon, 1e-8) if before else ledger.debit(4.0, 1e-8)
         while (following := ledger.status().next_budget) is not None and following.epsilon > 0.05:
             ledger.debit(min(following.epsilon, 0.5), following.delta)
@@ -213,7 +213,7 @@ def test_older_ledgers_open_and_keep_their_totals(tmp_path: Path) -> None:
 
 def test_an_older_filter_keeps_its_one_order_and_its_limits(tmp_path: Path) -> None:
     rebuilt(tmp_path / "study.db")
-    ledger = Ledger(tmp_path / "study.db", "composed")
+    ledger = PrivacyLedger(tmp_path / "study.db", "composed")
     before = ledger.account()
     ledger.debit(0.1, 1e-8)
     after = ledger.account()
@@ -228,7 +228,7 @@ def test_an_older_filter_keeps_its_one_order_and_its_limits(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("total", [(0.0011, 0.99), (1.0, 0.9), (100.0, 0.5), (0.0011, 1e-12)])
 def test_a_status_of_an_odd_total_names_what_fits(tmp_path: Path, total: tuple[float, float]) -> None:
-    ledger = Ledger(tmp_path / "study.db", "trial", epsilon=total[0], delta=total[1])
+    ledger = PrivacyLedger(tmp_path / "study.db", "trial", epsilon=total[0], delta=total[1])
     ledger.charge(columns(max(total[0] / 9, 1e-3), max(total[1] / 20, 1e-12)), terms=ledger.terms)
     status = ledger.status()
     assert 0 < status.spent_epsilon <= total[0]
@@ -239,7 +239,7 @@ def test_a_status_of_an_odd_total_names_what_fits(tmp_path: Path, total: tuple[f
 
 @pytest.mark.parametrize("epsilon", [1e20, 1e40, 1e300])
 def test_a_total_without_measure_is_no_foreign_error(tmp_path: Path, epsilon: float) -> None:
-    with Ledger(tmp_path / "study.db", "trial", epsilon=epsilon, delta=1e-6) as ledger:
+    with PrivacyLedger(tmp_path / "study.db", "trial", epsilon=epsilon, delta=1e-6) as ledger:
         ledger.debit(1.0, 1e-8)
         status = ledger.status()
         assert status.charges == 1

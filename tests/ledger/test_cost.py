@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dimfree import Ledger
+from dimfree import PrivacyLedger
 from dimfree.accounting.budget import Budget
 from dimfree.ledger import store
 from dimfree.ledger.entries import DEBIT, Entry, debit_to_dict, to_text
@@ -16,28 +16,28 @@ SMALL = (1e-3, 1e-12)
 SAID = {"purpose": "", "what": "", "private": True, "parameters": ""}
 
 
-def filled(path: Path, rows: int) -> Ledger:
+def filled(path: Path, rows: int) -> PrivacyLedger:
     """A ledger with so many debits, made in one transaction: otherwise each waits for the disk."""
-    ledger = Ledger(path, "d", **TOTAL)
+    ledger = PrivacyLedger(path, "d", **TOTAL)
     ledger.debit(*SMALL)
     with store.writing(path, 30) as transaction:
-        _, account, last, _ = ledger._checked_state(transaction)
+        _, account, last, _ = ledger._check_state(transaction)
         debit = account.decide(Charge(Budget(*SMALL)))
         assert debit is not None
         assert account.filter is not None
         content = {**debit_to_dict(debit), **SAID}
         for _ in range(rows - 1):
-            account = account.admitted(debit)
+            account = account.admit(debit)
             assert account is not None
             last = Entry.following(last, "d", "2026-01-01", DEBIT, content, to_text(account))
             transaction.append(last)
-    return Ledger(path, "d")
+    return PrivacyLedger(path, "d")
 
 
 def everyday(path: Path) -> None:
     """What a release from the command line does: open, debit, note the outcome, say what is left."""
-    ledger = Ledger(path, "d")
-    ledger.debit(*SMALL).noted(refused=False)
+    ledger = PrivacyLedger(path, "d")
+    ledger.debit(*SMALL).note_outcome(refused=False)
     ledger.statement()
     assert ledger.head
 
@@ -71,4 +71,4 @@ def test_a_debit_costs_the_same_however_many_there_were(tmp_path: Path) -> None:
 
 def test_verify_reads_all_of_it(tmp_path: Path) -> None:
     filled(tmp_path / "study.db", 300)
-    assert cost(tmp_path / "study.db", lambda path: Ledger(path, "d").verify())[1] >= 301
+    assert cost(tmp_path / "study.db", lambda path: PrivacyLedger(path, "d").verify())[1] >= 301

@@ -11,41 +11,41 @@ from pathlib import Path
 
 import pytest
 
-from dimfree import InvalidFile, Ledger
+from dimfree import InvalidFileError, PrivacyLedger
 from dimfree.ledger import store
-from dimfree.ledger.ledger import datasets_in, verified
+from dimfree.ledger.ledger import datasets_in, verify_entries
 
 TOTAL = {"epsilon": 1.0, "delta": 1e-6}
 FORK = multiprocessing.get_context("fork")
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger(tmp_path / "study.db", "d", **TOTAL)
+def ledger(tmp_path: Path) -> PrivacyLedger:
+    return PrivacyLedger(tmp_path / "study.db", "d", **TOTAL)
 
 
-def test_a_hard_link_is_refused_by_both_names_and_before_every_debit(ledger: Ledger, tmp_path: Path) -> None:
+def test_a_hard_link_is_refused_by_both_names_and_before_every_debit(ledger: PrivacyLedger, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     charged = ledger.debit(0.1, 1e-8)
     os.link(ledger.path, other)
     for use in (
         lambda: ledger.debit(0.1, 1e-8),
         lambda: ledger.account(),
-        lambda: Ledger(other, "d"),
-        lambda: Ledger(other, "d", **TOTAL),
-        lambda: verified(other, "d"),
+        lambda: PrivacyLedger(other, "d"),
+        lambda: PrivacyLedger(other, "d", **TOTAL),
+        lambda: verify_entries(other, "d"),
         lambda: datasets_in(ledger.path),
     ):
-        with pytest.raises(InvalidFile, match=r"hard link.* remove all names but one"):
+        with pytest.raises(InvalidFileError, match=r"hard link.* Remove all names but one"):
             use()
     with pytest.warns(RuntimeWarning, match="hard link"):
-        charged.noted(refused=False)
+        charged.note_outcome(refused=False)
     other.unlink()
     assert ledger.account().debits == 1
     ledger.debit(0.1, 1e-8)
 
 
-def test_a_charge_is_not_undone_by_a_journal_beside_the_other_name(ledger: Ledger, tmp_path: Path) -> None:
+def test_a_charge_is_not_undone_by_a_journal_beside_the_other_name(ledger: PrivacyLedger, tmp_path: Path) -> None:
     """A process dies during a commit and leaves its journal; then the file is charged by a second name."""
     other = tmp_path / "other.db"
     ledger.debit(0.5, 1e-7)
@@ -57,9 +57,9 @@ def test_a_charge_is_not_undone_by_a_journal_beside_the_other_name(ledger: Ledge
     assert Path(f"{ledger.path}-journal").stat().st_size > 0
     ledger.path.write_bytes(before)  # as if it had died a little earlier: the journal was complete, the file untouched
     os.link(ledger.path, other)
-    with pytest.raises(InvalidFile, match="hard link"):
-        Ledger(other, "d").debit(0.5, 1e-7)
-    with pytest.raises(InvalidFile, match="hard link"):
+    with pytest.raises(InvalidFileError, match="hard link"):
+        PrivacyLedger(other, "d").debit(0.5, 1e-7)
+    with pytest.raises(InvalidFileError, match="hard link"):
         ledger.debit(0.5, 1e-7)
     other.unlink()
     ledger.debit(0.5, 1e-7)  # the journal was found, and the unfinished commit undone
@@ -80,7 +80,9 @@ def _die_in_a_commit(path: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_link_made_just_before_the_transaction_is_seen_inside_it(ledger: Ledger, tmp_path: Path, monkeypatch) -> None:
+def test_a_link_made_just_before_the_transaction_is_seen_inside_it(
+    ledger: PrivacyLedger, tmp_path: Path, monkeypatch
+) -> None:
     real = sqlite3.connect
 
     def linking(*arguments, **options) -> sqlite3.Connection:
@@ -89,28 +91,30 @@ def test_a_link_made_just_before_the_transaction_is_seen_inside_it(ledger: Ledge
 
     with monkeypatch.context() as patched:
         patched.setattr(store.sqlite3, "connect", linking)
-        with pytest.raises(InvalidFile, match="hard link"):
+        with pytest.raises(InvalidFileError, match="hard link"):
             ledger.debit(0.1, 1e-8)
     (tmp_path / "other.db").unlink()
     assert ledger.account().debits == 0
 
 
-def test_symbolic_links_lead_to_one_file_and_one_journal(ledger: Ledger, tmp_path: Path) -> None:
+def test_symbolic_links_lead_to_one_file_and_one_journal(ledger: PrivacyLedger, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "link.db").symlink_to(ledger.path)
-    Ledger(tmp_path / "elsewhere" / "link.db", "d").debit(0.1, 1e-8)
+    PrivacyLedger(tmp_path / "elsewhere" / "link.db", "d").debit(0.1, 1e-8)
     assert ledger.account().debits == 1
 
 
-def test_a_mount_of_the_file_is_refused_and_of_its_folder_is_not(ledger: Ledger, tmp_path: Path, monkeypatch) -> None:
+def test_a_mount_of_the_file_is_refused_and_of_its_folder_is_not(
+    ledger: PrivacyLedger, tmp_path: Path, monkeypatch
+) -> None:
     table = tmp_path / "mountinfo"
     monkeypatch.setattr(store, "_MOUNTS", table)
     line = "36 35 98:0 /study.db {} rw,noatime master:1 - ext4 /dev/root rw\n"
     table.write_text(line.format(tmp_path) + "short line\n")
     ledger.debit(0.1, 1e-8)
     table.write_text(line.format("/proc") + line.format(ledger.path))
-    for use in (lambda: ledger.debit(0.1, 1e-8), lambda: Ledger(ledger.path, "d")):
-        with pytest.raises(InvalidFile, match="mount the folder"):
+    for use in (lambda: ledger.debit(0.1, 1e-8), lambda: PrivacyLedger(ledger.path, "d")):
+        with pytest.raises(InvalidFileError, match="Mount the folder"):
             use()
     table.unlink()  # a system that does not say
     ledger.debit(0.1, 1e-8)
@@ -125,18 +129,18 @@ def test_names_of_mounts_are_read_as_linux_writes_them(tmp_path: Path, monkeypat
 
 _MOUNTED = """
 import subprocess, sys
-from dimfree import InvalidFile, Ledger
+from dimfree import InvalidFileError, PrivacyLedger
 from pathlib import Path
 folder = Path(sys.argv[1])
 (folder / "mounted").mkdir()
 (folder / "file.db").touch()
 subprocess.run(["mount", "--bind", folder / "study.db", folder / "file.db"], check=True)
 subprocess.run(["mount", "--bind", folder / "data", folder / "mounted"], check=True)
-Ledger(folder / "mounted" / "study.db", "d").debit(0.1, 1e-8)
+PrivacyLedger(folder / "mounted" / "study.db", "d").debit(0.1, 1e-8)
 try:
-    Ledger(folder / "file.db", "d").debit(0.1, 1e-8)
-except InvalidFile as error:
-    sys.exit(7 if "mount the folder" in str(error) else str(error))
+    PrivacyLedger(folder / "file.db", "d").debit(0.1, 1e-8)
+except InvalidFileError as error:
+    sys.exit(7 if "Mount the folder" in str(error) else str(error))
 """
 
 
@@ -146,11 +150,11 @@ def _may_mount() -> bool:
 
 
 @pytest.mark.skipif(not _may_mount(), reason="needs Linux and the right to mount in a namespace of its own")
-def test_a_real_mount_of_the_file_is_refused(ledger: Ledger, tmp_path: Path) -> None:
+def test_a_real_mount_of_the_file_is_refused(ledger: PrivacyLedger, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    Ledger(tmp_path / "data" / "study.db", "d", **TOTAL)
+    PrivacyLedger(tmp_path / "data" / "study.db", "d", **TOTAL)
     command = ["unshare", "-rm", sys.executable, "-c", _MOUNTED, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 7, done.stderr
     assert ledger.account().debits == 0
-    assert Ledger(tmp_path / "data" / "study.db", "d").account().debits == 1
+    assert PrivacyLedger(tmp_path / "data" / "study.db", "d").account().debits == 1

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dimfree import BudgetExceeded, InvalidFile, Ledger
+from dimfree import BudgetExceededError, InvalidFileError, PrivacyLedger
 from dimfree.ledger import store
 from dimfree.ledger.entries import DEBIT
 
@@ -30,12 +30,12 @@ def acknowledged(file: Path) -> list[int]:
 
 def work(path: Path, file: Path, rounds: int) -> None:
     """Debit, then acknowledge; 0 for a debit that did not fit."""
-    ledger = Ledger(path, "d", timeout=120)
+    ledger = PrivacyLedger(path, "d", timeout=120)
     out = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for _ in range(rounds):
         try:
             number = ledger.debit(*ASKED).number
-        except BudgetExceeded:
+        except BudgetExceededError:
             number = 0
         os.write(out, f"{number}\n".encode())
 
@@ -48,7 +48,7 @@ def start(path: Path, file: Path) -> "multiprocessing.process.BaseProcess":
 
 def test_eight_processes_and_random_kills_leave_an_exact_ledger(tmp_path: Path, seed: int) -> None:
     path, chance, kills = tmp_path / "study.db", random.Random(seed), 0
-    Ledger(path, "d", **TOTAL)
+    PrivacyLedger(path, "d", **TOTAL)
     files = [tmp_path / f"{worker}.txt" for worker in range(WORKERS)]
     processes = [start(path, file) for file in files]
     until = time.monotonic() + 90
@@ -65,7 +65,7 @@ def test_eight_processes_and_random_kills_leave_an_exact_ledger(tmp_path: Path, 
         assert process.exitcode == 0
     assert [len(acknowledged(file)) for file in files] == [DEBITS] * WORKERS
     said = [number for file in files for number in acknowledged(file) if number]
-    ledger = Ledger(path, "d")
+    ledger = PrivacyLedger(path, "d")
     debits = {entry.number: entry.content for entry in ledger.entries() if entry.event == DEBIT}
     assert kills > 5
     assert len(said) == len(set(said))
@@ -77,7 +77,7 @@ def test_eight_processes_and_random_kills_leave_an_exact_ledger(tmp_path: Path, 
     prices = [said["price"]["moment"] for said in debits.values()]
     assert account.moments == tuple(sum(map(Fraction, each), Fraction(0)) for each in zip(*prices, strict=True))
     assert any(spent <= Fraction(limit) for spent, limit in zip(account.moments, limits.moments, strict=True))
-    with pytest.raises(BudgetExceeded):  # 400 were asked for, and all that fits was spent
+    with pytest.raises(BudgetExceededError):  # 400 were asked for, and all that fits was spent
         ledger.debit(*ASKED)
     assert 150 < len(debits) < 200
 
@@ -85,11 +85,11 @@ def test_eight_processes_and_random_kills_leave_an_exact_ledger(tmp_path: Path, 
 def test_a_twin_that_reads_before_it_locks_overspends(tmp_path: Path) -> None:
     """Two processes that both read the same rows and then write: the second row has no place in the chain."""
     path = tmp_path / "study.db"
-    ledger = Ledger(path, "d", epsilon=1.0, delta=1e-6)
+    ledger = PrivacyLedger(path, "d", epsilon=1.0, delta=1e-6)
     with store.reading(path, 1) as transaction:
         stale = transaction.ends("d")[2]
     ledger.debit(0.9, 1e-7)
-    with pytest.raises(InvalidFile, match="never changed"), store.writing(path, 1) as transaction:
+    with pytest.raises(InvalidFileError, match="does not allow changes"), store.writing(path, 1) as transaction:
         transaction.append(store.Entry.following(stale, "d", "today", DEBIT, {"epsilon": 0.9}, "{}"))
     assert ledger.account().debits == 1
 
@@ -99,7 +99,7 @@ def test_processes_that_all_make_the_ledger_at_once_make_one(tmp_path: Path) -> 
 
     def make() -> None:
         ready.wait(30)
-        Ledger(path, "d", **TOTAL).debit(0.01, 1e-9)
+        PrivacyLedger(path, "d", **TOTAL).debit(0.01, 1e-9)
 
     processes = [FORK.Process(target=make) for _ in range(WORKERS)]
     for process in processes:
@@ -107,8 +107,8 @@ def test_processes_that_all_make_the_ledger_at_once_make_one(tmp_path: Path) -> 
     for process in processes:
         process.join(60)
     assert [process.exitcode for process in processes] == [0] * WORKERS
-    assert Ledger(path, "d").account().debits == WORKERS
-    assert Ledger(path, "d").verify() == []
+    assert PrivacyLedger(path, "d").account().debits == WORKERS
+    assert PrivacyLedger(path, "d").verify() == []
 
 
 def in_child(action) -> int:
@@ -120,7 +120,7 @@ def in_child(action) -> int:
 
 
 def test_a_kill_between_insert_and_commit_leaves_nothing(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "study.db", "d", **TOTAL)
+    ledger = PrivacyLedger(tmp_path / "study.db", "d", **TOTAL)
 
     def die() -> None:
         real = store.Transaction.append
@@ -139,7 +139,7 @@ def test_a_kill_between_insert_and_commit_leaves_nothing(tmp_path: Path) -> None
 
 
 def test_a_full_disk_charges_nothing_and_says_so(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "study.db", "d", **TOTAL)
+    ledger = PrivacyLedger(tmp_path / "study.db", "d", **TOTAL)
     ledger.debit(0.1, 1e-7)
 
     def fill() -> None:
@@ -147,7 +147,7 @@ def test_a_full_disk_charges_nothing_and_says_so(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1024, resource.RLIM_INFINITY))
         try:
             ledger.debit(0.1, 1e-7)
-        except InvalidFile as error:
+        except InvalidFileError as error:
             os._exit(7 if "Nothing was released" in str(error) else 8)
         os._exit(0)
 
@@ -158,16 +158,16 @@ def test_a_full_disk_charges_nothing_and_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_file_is_an_error(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "study.db", "d", **TOTAL)
+    ledger = PrivacyLedger(tmp_path / "study.db", "d", **TOTAL)
     ledger.path.chmod(0o400)
-    with pytest.raises(InvalidFile, match="read-only"):
+    with pytest.raises(InvalidFileError, match="read-only"):
         ledger.debit(1.0, 1e-6)
-    assert Ledger(ledger.path, "d").account().debits == 0  # reading still works
+    assert PrivacyLedger(ledger.path, "d").account().debits == 0  # reading still works
 
 
 def test_a_log_that_somebody_turned_on_is_turned_off(tmp_path: Path) -> None:
     """With a log, charges would be in a second file, which a copy of the first leaves behind."""
-    ledger = Ledger(tmp_path / "study.db", "d", **TOTAL)
+    ledger = PrivacyLedger(tmp_path / "study.db", "d", **TOTAL)
     with sqlite3.connect(ledger.path) as connection:
         assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
     connection.close()
@@ -187,7 +187,7 @@ def test_every_commit_is_synced(tmp_path: Path, monkeypatch) -> None:
             return super().execute(statement, *rest)
 
     monkeypatch.setattr(store.sqlite3, "connect", lambda *a, **k: real(*a, factory=Recording, **k))
-    Ledger(tmp_path / "study.db", "d", **TOTAL).debit(1.0, 1e-6)
+    PrivacyLedger(tmp_path / "study.db", "d", **TOTAL).debit(1.0, 1e-6)
     assert asked.count("PRAGMA synchronous = EXTRA") == 2
     assert asked.index("PRAGMA synchronous = EXTRA") < asked.index("BEGIN IMMEDIATE")
     assert not any("WAL" in statement.upper().split() for statement in asked)

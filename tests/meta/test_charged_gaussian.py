@@ -1,4 +1,4 @@
-"""The line that decides how much noise a Gaussian release gets stands once: `accounting.events.charged_gaussian`."""
+"""The line that decides how much noise a Gaussian release gets stands once: `accounting.events.charge_gaussian`."""
 
 import ast
 from fractions import Fraction
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dimfree.accounting.events import charged_gaussian
+from dimfree.accounting.events import charge_gaussian
 
 SOURCE = Path(__file__).parents[2] / "src" / "dimfree"
 CONSTRUCTOR = "accounting/events.py"
@@ -54,7 +54,7 @@ def test_gaussian_noise_is_drawn_as_its_event_states_and_nowhere_else():
 @pytest.mark.parametrize("mu", [1e-9, 0.1, 1 / 3, 0.7, 1.0, 3.3, 1e3])
 @pytest.mark.parametrize("sensitivity", [1, 2**20, 3 * 2.0**24 + 0.1, 1e9 / 7])
 def test_the_stddev_is_never_below_sensitivity_over_mu(sensitivity, mu):
-    event = charged_gaussian(sensitivity, mu, 1, 1.0, "test")
+    event = charge_gaussian(sensitivity, mu, 1, 1.0, "test")
     assert Fraction(event.stddev) * Fraction(mu) >= Fraction(sensitivity)
     assert event.stddev == sensitivity / mu * (1 + 1e-15)
     assert Fraction(event.mu) >= Fraction(sensitivity) / Fraction(event.stddev)

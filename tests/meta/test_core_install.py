@@ -32,9 +32,9 @@ sys.meta_path[:] = map(Hiding, sys.meta_path)
 LIBRARY = """
 import numpy as np, dimfree
 X = np.random.default_rng(0).normal(size=(3000, 5))
-fixed = dict(epsilon=2.0, delta=1e-6, noise=dimfree.SeededNoise(7))
+fixed = dict(epsilon=2.0, delta=1e-6, noise=dimfree.testing.SeededNoise(7))
 first = dimfree.release_mean(X, **fixed)
-groups = dimfree.release_means(X, groups=np.arange(3000) % 2, keys=[0, 1], **fixed)
+groups = dimfree.release_group_means(X, by=np.arange(3000) % 2, groups=[0, 1], **fixed)
 together = dimfree.compose([first, first])
 print(first.mean.size, len(groups), together.epsilon(1e-4) < 4)
 """
@@ -76,7 +76,7 @@ def test_a_csv_needs_no_extra(tmp_path):
     done = without_extras(COMMAND, "mean", "people.csv", "--epsilon", "4", "--delta", "1e-6", cwd=tmp_path)
     assert done.returncode in (0, 3), done.stderr  # real noise: one in hundreds is refused
     assert done.returncode == 3 or done.stdout.startswith(
-        "name,mean,noise_stddev,ci_low,ci_high,ci_covers,noise_over_spread\nage,"
+        "name,mean,noise_stddev,ci_low,ci_high,ci_covers,noise_to_sd\nage,"
     )
 
 

@@ -31,12 +31,13 @@ def parameters_of(function) -> set[str]:
 
 def problems(function) -> list[str]:
     found, parameters = sections(function), parameters_of(function)
+    returns = inspect.signature(function).return_annotation is not None
     lacking = sorted(parameters - listed(found.get("Parameters", "")))
     invented = sorted(listed(found.get("Parameters", "")) - parameters)
     return [
         *[f"parameter {name} is not described" for name in lacking],
         *[f"{name} is described and no parameter" for name in invented],
-        *(["no section Returns"] if not {"Returns", "Yields"} & set(found) else []),
+        *(["no section Returns"] if returns and not {"Returns", "Yields"} & set(found) else []),
     ]
 
 
@@ -49,7 +50,14 @@ def methods_of(cls) -> dict[str, object]:
     return {name: value if value.__doc__ else getattr(Noise, name, value) for name, value in found.items()}
 
 
-METHODS = [f"{name}.{method}" for name in CLASSES for method in methods_of(getattr(dimfree, name))]
+FACTORIES = {"isotropic", "diagonal", "dense", "low_rank", "from_public", "gain", "rotated_gain"}
+DOCUMENTED = {"Covariance": FACTORIES, "Schema": set()}  # their other methods are for the package, not for users
+METHODS = [
+    f"{name}.{method}"
+    for name in CLASSES
+    for method in methods_of(getattr(dimfree, name))
+    if method in DOCUMENTED.get(name, {method})
+]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -1,4 +1,5 @@
-"""What docs/errata.md says of printed constants, where no other test does: by arithmetic and by exact laws."""
+"""What docs/internals/errata.md says of printed constants, where no other test does: by arithmetic and by exact
+laws."""
 
 import itertools
 import math

@@ -23,7 +23,8 @@ LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = CONFIGURATION["project"]
 WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
-STABILITY = (ROOT / "docs/stability.md").read_text(encoding="utf-8")
+STABILITY = (ROOT / "docs/reference/compatibility.md").read_text(encoding="utf-8")
+FORMATS = (ROOT / "docs/reference/release-file.md").read_text(encoding="utf-8")
 TEXTS = {".py", ".md", ".ipynb", ".toml", ".yml", ".yaml", ".j2", ".html", ""}
 LEFT_OUT = {".ci", ".gitignore", "LICENSE", "README.md", "pyproject.toml"}  # the build takes the last four by itself
 
@@ -90,14 +91,14 @@ def test_the_workflow_runs_what_make_test_runs():
 @pytest.mark.parametrize(
     ("file", "number"),
     [
-        ("release record", RELEASE.number),
-        ("record of means", MEANS.number),
+        ("release file", RELEASE.number),
+        ("group means", MEANS.number),
         ("variance profile", PROFILE),
         ("ledger", LEDGER),
     ],
 )
 def test_the_page_has_the_numbers_of_the_formats(file, number):
-    assert re.search(rf"^\| {file}[^|]*\| {number} \|", STABILITY, re.MULTILINE)
+    assert re.search(rf"^\| {file}[^|]*\| {number} \|", FORMATS, re.MULTILINE)
 
 
 # What a message advises to install: packages of others, as the metadata list them; never dimfree by its name

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from stats import sampling
 
 from dimfree import Release
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import calibrate_bounded, calibrate_filtered, remaining_mu
 from dimfree.accounting.losses import Approximate, Pure
 from dimfree.data.records import as_records
@@ -29,9 +29,9 @@ from dimfree.paper.unknown_covariance import (
     printed_top,
     votes_needed,
 )
-from dimfree.paper.variance_votes import repeated_delta
+from dimfree.paper.variance_votes import delta_repeated
 from dimfree.programs.run import TOO_FEW
-from dimfree.shapes import Diagonal
+from dimfree.shapes import DiagonalCovariance
 
 RELATIONS = ["add-remove", "replace-one"]
 
@@ -62,18 +62,18 @@ def released(X, *, epsilon=1.0, delta=1e-6, noise=None, **options):
 # ---- the public plan
 
 
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", list(Neighbors))
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("delta", [1e-12, 0.3])
 def test_the_shares_add_up_to_the_budget(epsilon, delta, relation):
     shares = paper_shares(Budget(epsilon, delta), relation)
-    assert (shares.count_epsilon is None) == (relation is Neighbours.REPLACE_ONE)
+    assert (shares.count_epsilon is None) == (relation is Neighbors.REPLACE_ONE)
     assert (shares.count_epsilon or 0) + shares.half.epsilon <= min(epsilon, 100)
     assert shares.half.delta <= delta
     for blocks in (1, 2):
         each = shares.average(blocks)
         total, failure = blocks * each.epsilon, blocks * each.delta
-        if relation is Neighbours.REPLACE_ONE:  # x to nobody, nobody to x'
+        if relation is Neighbors.REPLACE_ONE:  # x to nobody, nobody to x'
             total, failure = 2 * total, (1 + math.exp(total)) * failure
         assert total <= shares.half.epsilon
         assert failure <= shares.half.delta
@@ -92,7 +92,7 @@ def test_the_printed_number_of_coordinates():
     assert [printed_top(n, 5, Budget(1.0, 1e-6), 0.01) for n in (-5.0, 0.0, 1.0)] == [0, 0, 0]
 
 
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", list(Neighbors))
 @pytest.mark.parametrize("records", [-10.0, 0.0, 10.0, 300.0, 2000.0, 1e5, 1e7])
 @pytest.mark.parametrize("dimension", [1, 10**4])
 def test_the_plan_is_one_that_its_groups_can_answer(records, dimension, relation):
@@ -135,7 +135,7 @@ def test_a_variance_of_zero_is_raised_to_something_tiny():
 
 
 def block(dimension=3, radius=10.0):
-    return Block(Diagonal(np.array([16.0, 1.0, 1.0])[:dimension]), radius, np.arange(dimension) + 1)
+    return Block(DiagonalCovariance(np.array([16.0, 1.0, 1.0])[:dimension]), radius, np.arange(dimension) + 1)
 
 
 def test_an_average_of_the_chosen_friends(rng):
@@ -204,7 +204,7 @@ def test_invalid_records_are_nobodys_friends(rng):
 @sampling(1e-6)
 def test_an_honest_release_errs_by_its_stated_noise(rng, seed, relation, dimension):
     X = rng.normal(size=(4000, dimension)) / np.arange(1, dimension + 1) * 50 + 1000
-    found = released(X, neighbours=relation, noise=SeededNoise(seed))
+    found = released(X, neighbors=relation, noise=SeededNoise(seed))
     assert found.method == "paper"
     assert found.parameters["top"] == 0
     squares = (((found.mean - 1000) / found.noise_stddev) ** 2).sum()
@@ -215,7 +215,7 @@ def test_an_honest_release_errs_by_its_stated_noise(rng, seed, relation, dimensi
 @sampling(1e-6)
 def test_with_a_large_budget_variances_are_learned(rng, seed, relation):
     stddev = np.concatenate([np.full(4, 30.0), np.full(36, 0.1)])
-    found = released(rng.normal(size=(8000, 40)) * stddev, epsilon=60.0, neighbours=relation, noise=SeededNoise(seed))
+    found = released(rng.normal(size=(8000, 40)) * stddev, epsilon=60.0, neighbors=relation, noise=SeededNoise(seed))
     assert found.parameters["top"] >= 4
     assert found.noise_stddev[:4].min() > 3 * found.noise_stddev[4:].max()
     assert (np.abs(found.mean) < 7 * np.hypot(found.noise_stddev, stddev / math.sqrt(3500))).all()
@@ -223,13 +223,16 @@ def test_with_a_large_budget_variances_are_learned(rng, seed, relation):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_ledger_of_a_release(rng, relation):
-    found = released(rng.normal(size=(4000, 2)), neighbours=relation)
-    shares = paper_shares(Budget(1.0, 1e-6), Neighbours(relation))
+    found = released(rng.normal(size=(4000, 2)), neighbors=relation)
+    shares = paper_shares(Budget(1.0, 1e-6), Neighbors(relation))
     counted = [Pure("number of records", shares.count_epsilon)] if shares.count_epsilon else []
-    assert list(found.ledger.events[:-1]) == counted
-    assert isinstance(found.ledger.events[-1], Approximate)
-    assert (found.ledger.events[-1].epsilon, found.ledger.events[-1].delta) == (shares.half.epsilon, shares.half.delta)
-    assert 0.9e-6 < found.ledger.delta() <= 1e-6
+    assert list(found.charges.events[:-1]) == counted
+    assert isinstance(found.charges.events[-1], Approximate)
+    assert (found.charges.events[-1].epsilon, found.charges.events[-1].delta) == (
+        shares.half.epsilon,
+        shares.half.delta,
+    )
+    assert 0.9e-6 < found.charges.delta() <= 1e-6
     assert Release.from_json(found.to_json()) == found
 
 
@@ -237,8 +240,8 @@ def test_the_ledger_of_a_release(rng, relation):
 def test_which_noise_is_asked_for(rng, relation):
     """Coins (replace-one: two keys an item) for the halves, two keys for the slots, Laplace, coins and Gaussians."""
     noise = RecordingNoise()
-    released(rng.normal(size=(4000, 2)), neighbours=relation, noise=noise)
-    shares = paper_shares(Budget(1.0, 1e-6), Neighbours(relation))
+    released(rng.normal(size=(4000, 2)), neighbors=relation, noise=noise)
+    shares = paper_shares(Budget(1.0, 1e-6), Neighbors(relation))
     kinds = [kind for kind, _, _ in noise.asked]
     counted, halves = (["laplace"], ["below"]) if relation == "add-remove" else ([], ["below", "below"])
     assert kinds == [*counted, *halves, "below", "below", "laplace"] + (
@@ -282,8 +285,8 @@ def test_each_half_is_charged_for_everything_it_was_asked(rng, monkeypatch, rela
     recorded(monkeypatch, variance_votes, "sparse_vector", choices)
     recorded(monkeypatch, kernel, "average", averages)
     X = rng.normal(size=(4000, 8)) * np.repeat([30.0, 1.0], [5, 3])
-    found = released(X, epsilon=50.0, neighbours=relation, noise=noise)
-    half = paper_shares(Budget(50.0, 1e-6), Neighbours(relation)).half
+    found = released(X, epsilon=50.0, neighbors=relation, noise=noise)
+    half = paper_shares(Budget(50.0, 1e-6), Neighbors(relation)).half
     _check_votes(half, [answer.event for _, answer in votes], choices[0], noise, relation)
     _check_averages(half, [args[3] for args, _ in averages], noise, relation)
     assert 2 <= found.parameters["top"] < 8
@@ -296,7 +299,7 @@ def _check_votes(half, events, chosen, noise, relation):
     assert len(each) == len(answer.value) >= 1
     left = half.epsilon - kth.epsilon - epsilon - rest.epsilon, half.delta - kth.delta - delta - rest.delta
     assert min(left) > 0
-    assert repeated_delta(len(each), each[0].epsilon, each[0].delta, left[0] * (1 + 1e-12)) <= left[1] * (1 + 1e-12)
+    assert delta_repeated(len(each), each[0].epsilon, each[0].delta, left[0] * (1 + 1e-12)) <= left[1] * (1 + 1e-12)
     drawn = [scale for kind, scale, _ in noise.asked if kind == "laplace"][relation == "add-remove" :]
     scale = sparse_scale(most, epsilon, delta)
     redrawn = [scale] * min(len(each), most - 1)  # after every answer but the last one allowed
@@ -319,15 +322,15 @@ def _check_averages(half, budgets, noise, relation):
 def test_each_half_has_its_own_job(rng):
     """With draws that keep the order, the first half learns the radius and the second is averaged, no record twice."""
     X = rng.normal(size=(4000, 2))
-    usual = released(X, neighbours="replace-one", noise=RecordingNoise())
+    usual = released(X, neighbors="replace-one", noise=RecordingNoise())
     assert usual.mean == pytest.approx(X[2000:].mean(axis=0), abs=1e-4)
     other = X.copy()
     other[:300] += 5.0  # the vote stays as it is
-    again = released(other, neighbours="replace-one", noise=RecordingNoise())
+    again = released(other, neighbors="replace-one", noise=RecordingNoise())
     assert again.mean.tolist() == usual.mean.tolist()
     assert again.noise_stddev.tolist() == usual.noise_stddev.tolist()
     wider = np.concatenate([X[:2000] * 100, X[2000:]])
-    assert released(wider, neighbours="replace-one", noise=RecordingNoise()).noise_stddev[0] > usual.noise_stddev[0]
+    assert released(wider, neighbors="replace-one", noise=RecordingNoise()).noise_stddev[0] > usual.noise_stddev[0]
 
 
 @pytest.mark.filterwarnings("error")
@@ -358,4 +361,4 @@ def test_groups_that_disagree(rng):
 
 
 def test_replace_one_refuses_before_it_looks():
-    assert released(np.full((20, 2), np.nan), neighbours="replace-one").refusal == TOO_FEW
+    assert released(np.full((20, 2), np.nan), neighbors="replace-one").refusal == TOO_FEW

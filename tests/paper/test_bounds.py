@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from dimfree.accounting.discrete import after_lifting
 from dimfree.accounting.precision import largest_mu
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 from dimfree.paper.bounds import (
     BUCKETS,
     Need,
-    customised_records,
+    customized_records,
     easy_instance_records,
     fingerprinting_lower_bound,
     folklore_records,
@@ -231,10 +231,10 @@ def test_the_delta_printed_with_the_isotropic_theorem_forbids_that_estimator():
 def test_errors_name_the_parameter(changes, words):
     question = {"stddevs": [1.0], "accuracy": 0.1, "epsilon": 1.0, "delta": 1e-6}
     if {"radius", "failure_probability"}.isdisjoint(changes):
-        with pytest.raises(InvalidParameter, match=words):
+        with pytest.raises(InvalidParameterError, match=words):
             fingerprinting_lower_bound(**(question | changes))
     if {"delta", "buckets"}.isdisjoint(changes):
-        with pytest.raises(InvalidParameter, match=words):
+        with pytest.raises(InvalidParameterError, match=words):
             packing_lower_bound(**({k: v for k, v in question.items() if k != "delta"} | changes))
 
 
@@ -246,7 +246,7 @@ def test_very_large_epsilon_asks_for_nothing():
 
 ALL = (
     known_covariance_records,
-    customised_records,
+    customized_records,
     folklore_records,
     plan_records,
     unknown_covariance_records,
@@ -289,10 +289,10 @@ def test_the_printed_logarithm_changes_with_the_units():
 
 
 def test_folklore_and_plan_by_hand():
-    centre, noise = math.sqrt(8) / 0.5, math.sqrt(2 * 5 * 4) / 0.25
-    assert (round(centre, 6), round(noise, 6)) == (5.656854, 25.298221)
-    close(folklore_records(*HAND), 52 + centre + noise, sampling=52, centre=centre, noise=noise)
-    close(plan_records(*HAND), 52 + centre + 24, sampling=52, centre=centre, noise=24)
+    center, noise = math.sqrt(8) / 0.5, math.sqrt(2 * 5 * 4) / 0.25
+    assert (round(center, 6), round(noise, 6)) == (5.656854, 25.298221)
+    close(folklore_records(*HAND), 52 + center + noise, sampling=52, center=center, noise=noise)
+    close(plan_records(*HAND), 52 + center + 24, sampling=52, center=center, noise=24)
 
 
 def test_the_four_conditions_by_hand():
@@ -331,9 +331,9 @@ def printed_error(covariance, root, quarter, radius, n, inside, delta, failure):
     A, log = quarter @ covariance @ quarter, math.log(1 / failure)
     least = math.sqrt(2 * np.trace(A)) + 2 * math.sqrt(2 * np.linalg.norm(A, 2) * math.log(n / failure))
     sampling = math.sqrt(np.trace(covariance) / n) + math.sqrt(2 * np.linalg.norm(covariance, 2) * log / n)
-    reach = math.sqrt(np.trace(root)) + math.sqrt(2 * np.linalg.norm(root, 2) * log)
+    clipping = math.sqrt(np.trace(root)) + math.sqrt(2 * np.linalg.norm(root, 2) * log)
     used = least if radius is None else radius
-    return sampling + 4 * math.sqrt(2 * math.log(1.25 / delta)) * used / (inside * n) * reach, least
+    return sampling + 4 * math.sqrt(2 * math.log(1.25 / delta)) * used / (inside * n) * clipping, least
 
 
 @pytest.mark.parametrize("given_shape", [None, [1.0, 1.0, 1.0], [0.3, 2.0, 0.7]])
@@ -347,9 +347,9 @@ def test_the_theorem_holds_with_equality_at_the_records_returned(given_shape, sl
     assert paid == pytest.approx((epsilon, delta))
     step = (inside, step_delta, 0.02)  # 7/2 · 0.02 = 0.07
     parts = (matrix(stddevs**2), matrix(shape), matrix(shape**-0.5))
-    free = customised_records(stddevs, accuracy, epsilon, delta, failure, shape_stddevs=given_shape)
+    free = customized_records(stddevs, accuracy, epsilon, delta, failure, shape_stddevs=given_shape)
     radius = None if slack is None else slack * printed_error(*parts, None, free.records, *step)[1]
-    need = customised_records(stddevs, accuracy, epsilon, delta, failure, shape_stddevs=given_shape, radius=radius)
+    need = customized_records(stddevs, accuracy, epsilon, delta, failure, shape_stddevs=given_shape, radius=radius)
     error, least = printed_error(*parts, radius, need.records, *step)
     assert error == pytest.approx(accuracy)
     assert radius is None or radius > least
@@ -357,15 +357,15 @@ def test_the_theorem_holds_with_equality_at_the_records_returned(given_shape, sl
 
 
 def test_the_count_rules_where_accuracy_is_cheap():
-    need = customised_records([1.0], 1e6, 1.0, 1e-6, 0.07)
+    need = customized_records([1.0], 1e6, 1.0, 1e-6, 0.07)
     step_delta = 1e-6 / (2 * (math.e - 1)) / 1.5
     assert need.records == pytest.approx(2 * math.log(1 / (step_delta * 0.02)) / (math.log(1.5) / 2))
     assert dict(need.terms)["together"] < need.records
 
 
 def test_a_radius_below_the_theorem_is_refused():
-    with pytest.raises(InvalidParameter, match=r"radius=0.5 to be at least .*leave radius out"):
-        customised_records([1.0, 1.0], 0.5, 1.0, 1e-6, radius=0.5)
+    with pytest.raises(InvalidParameterError, match=r"must be at least .*got 0.5.*Leave radius out"):
+        customized_records([1.0, 1.0], 0.5, 1.0, 1e-6, radius=0.5)
 
 
 # Directions and invariances
@@ -434,12 +434,12 @@ def test_what_is_enough_lies_above_what_is_too_few(records):
 def test_errors_of_sizes_name_the_parameter(changes, words):
     question = {"stddevs": [1.0], "accuracy": 0.1, "epsilon": 1.0, "delta": 1e-6, "failure_probability": 0.05}
     for records in ALL:
-        with pytest.raises(InvalidParameter, match=words):
+        with pytest.raises(InvalidParameterError, match=words):
             records(**(question | changes))
 
 
 def test_errors_of_the_options():
-    with pytest.raises(InvalidParameter, match="shape_stddevs"):
-        customised_records([1.0, 1.0], 0.1, 1.0, 1e-6, shape_stddevs=[1.0])
-    with pytest.raises(InvalidParameter, match=r"`learned` must .*3"):
+    with pytest.raises(InvalidParameterError, match="shape_stddevs"):
+        customized_records([1.0, 1.0], 0.1, 1.0, 1e-6, shape_stddevs=[1.0])
+    with pytest.raises(InvalidParameterError, match=r"`learned` must .*3"):
         easy_instance_records([1.0, 1.0], 0.1, 1.0, 1e-6, learned=3)

@@ -97,7 +97,7 @@ def test_counts_are_exact_where_the_screening_product_is_large(seed):
     base = np.full(64, NEAR // 8 - 1)  # norm just below NEAR
     moved = np.repeat(base[None], 30, axis=0)
     moved[np.arange(30), rng.integers(0, 64, 30)] -= RADIUS + rng.integers(-1, 2, 30)
-    anchors = np.zeros((60, 64), dtype=np.int64)  # hold the centre at the origin
+    anchors = np.zeros((60, 64), dtype=np.int64)  # hold the center at the origin
     assert_exact(np.concatenate([anchors, base[None], moved]))
 
 

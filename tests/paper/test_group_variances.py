@@ -11,7 +11,7 @@ from stats import sampling
 
 from dimfree.accounting.budget import Budget
 from dimfree.data.records import as_records
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 from dimfree.noise import SeededNoise
 from dimfree.paper.mechanisms import publishing_threshold, sparse_scale
 from dimfree.paper.variance_votes import (
@@ -22,11 +22,11 @@ from dimfree.paper.variance_votes import (
     bucket,
     bucket_edge,
     coordinate_variances,
+    delta_repeated,
     find_kth_largest_variance,
     group_sums,
     group_variances,
-    repeated_delta,
-    repeated_share,
+    share_repeated,
     top_variances,
     variance_sum,
 )
@@ -121,9 +121,9 @@ def test_sums_are_correctly_rounded_in_any_order(rng):
 @pytest.mark.parametrize("k", [0, 3, -1, 1.5])
 def test_k_is_a_number_of_coordinates(k):
     groups = GroupVariances(np.ones((4, 2)), 4)
-    with pytest.raises(InvalidParameter, match="`k` must"):
+    with pytest.raises(InvalidParameterError, match="`k` must"):
         find_kth_largest_variance(groups, k, 1.0, 1e-6, noise=SeededNoise(0))
-    with pytest.raises(InvalidParameter, match="`k` must"):
+    with pytest.raises(InvalidParameterError, match="`k` must"):
         top_variances(groups, 1.0, k, 1.0, 1e-6, noise=SeededNoise(0))
 
 
@@ -156,9 +156,9 @@ def test_coordinates_share_one_budget():
     groups, noise = GroupVariances(np.tile([1.0, 4.0, 20.0], (2000, 1)), 2000), RecordingNoise()
     found = coordinate_variances(groups, [2, 0], 0.5, 1e-6, noise=noise)
     assert [one.value for one in found] == [16.0, 1.0]
-    each, failure = repeated_share(2, 0.5, 1e-6)
+    each, failure = share_repeated(2, 0.5, 1e-6)
     assert [(one.event.epsilon, one.event.delta) for one in found] == [(each, failure)] * 2
-    assert repeated_delta(2, each, failure, 0.5) <= 1e-6
+    assert delta_repeated(2, each, failure, 0.5) <= 1e-6
 
 
 # ---- the paper's lemmas, on the worst valid estimates
@@ -257,14 +257,14 @@ def enumerated(times, each, epsilon):
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 2.7])
 def test_repeated_votes_by_enumeration(times, each, epsilon):
     wanted = enumerated(times, each, epsilon) + times * 1e-7
-    assert wanted - 1e-15 <= repeated_delta(times, each, 1e-7, epsilon) <= wanted + 1e-8
+    assert wanted - 1e-15 <= delta_repeated(times, each, 1e-7, epsilon) <= wanted + 1e-8
 
 
 @pytest.mark.parametrize("times", [1, 2, 17, 1000, 10**5])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.25, 4.0, 60.0])
 def test_shares_fit_and_are_at_least_what_adding_up_gives(times, epsilon):
-    each, failure = repeated_share(times, epsilon, 1e-6)
-    assert repeated_delta(times, each, failure, epsilon) <= 1e-6
+    each, failure = share_repeated(times, epsilon, 1e-6)
+    assert delta_repeated(times, each, failure, epsilon) <= 1e-6
     assert each >= epsilon / times * (1 - 1e-8)
 
 
@@ -272,5 +272,5 @@ def test_the_printed_share_is_too_large():
     """The broken twin: ε/sqrt(k·log(1/δ)) lacks the factor 2 under the root."""
     times, epsilon, delta = 1000, 1.0, 1e-6
     printed = epsilon / math.sqrt(times * math.log(1 / delta))
-    assert repeated_delta(times, printed, delta / times, epsilon) > 10 * delta
-    assert repeated_share(times, epsilon, delta)[0] < printed
+    assert delta_repeated(times, printed, delta / times, epsilon) > 10 * delta
+    assert share_repeated(times, epsilon, delta)[0] < printed

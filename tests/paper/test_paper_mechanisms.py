@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recording import RecordingNoise
 
 from dimfree.accounting.losses import Approximate
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 from dimfree.paper import averaging as basic
 from dimfree.paper.mechanisms import (
     heaviest_cell,
@@ -98,7 +98,7 @@ def test_each_number_is_checked_before_anything_is_drawn(name, value):
     calls = [partial(sparse_vector, np.array([1, 2, 3]), **{"threshold": 1, "most": 1} | numbers)]
     calls += [partial(ask, [1], **numbers) for ask in (stable_histogram, heaviest_cell) if name in COMMON]
     for call in calls:
-        with pytest.raises(InvalidParameter, match=name):
+        with pytest.raises(InvalidParameterError, match=name):
             call(noise=noise, **{name: value})
     assert noise.asked == []
 
@@ -106,7 +106,7 @@ def test_each_number_is_checked_before_anything_is_drawn(name, value):
 @pytest.mark.parametrize("queries", [np.array([1.5, 2.5]), np.array([[1, 2]]), np.array([True, False]), np.array(3)])
 def test_integers_are_asked_for_without_naming_one(queries):
     noise = RecordingNoise()
-    with pytest.raises(InvalidParameter, match="64-bit integers") as error:
+    with pytest.raises(InvalidParameterError, match="64-bit integers") as error:
         sparse_vector(queries, 1, 1, 1.0, 0.1, noise=noise)
     assert "2.5" not in str(error.value)
     assert noise.asked == []

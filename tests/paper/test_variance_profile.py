@@ -10,15 +10,15 @@ import pytest
 from recording import RecordingNoise
 from stats import sampling
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.errors import InvalidFile, InvalidParameter, RefusedRelease
+from dimfree.errors import InvalidFileError, InvalidParameterError, RefusedReleaseError
 from dimfree.noise import SeededNoise
 from dimfree.paper.kernel import excess, log_counts
 from dimfree.paper.profiling import INCOMPLETE, NO_SCALE, TOO_FEW, VarianceProfile, variance_profile
 from dimfree.paper.variance_votes import noisy_group_means
-from dimfree.programs.choose.constants import GROUP
+from dimfree.programs.choose.constants import GROUP_SIZE
 
 
 def profile(X, *, epsilon=1.0, delta=1e-6, noise=None, **options):
@@ -27,8 +27,8 @@ def profile(X, *, epsilon=1.0, delta=1e-6, noise=None, **options):
 
 def made(edges, counts, dimension):
     """A profile with given buckets."""
-    promise = Guarantee(1.0, 1e-6, Neighbours.ADD_REMOVE, private=False)
-    ledger = Costs(Budget(1.0, 1e-6), Neighbours.ADD_REMOVE, (), ())
+    promise = Guarantee(1.0, 1e-6, Neighbors.ADD_REMOVE, private=False)
+    ledger = Costs(Budget(1.0, 1e-6), Neighbors.ADD_REMOVE, (), ())
     return VarianceProfile(promise, ledger, dimension, edges=tuple(edges), counts=tuple(counts))
 
 
@@ -48,7 +48,7 @@ SHAPES = {
 def test_both_costs_are_right_within_a_factor(rng, seed, shape, relation):
     stddev = SHAPES[shape]
     X = rng.normal(size=(12000, len(stddev))) * stddev * 1e3 + 5e4
-    found = profile(X, neighbours=relation, noise=SeededNoise(seed))
+    found = profile(X, neighbors=relation, noise=SeededNoise(seed))
     assert 0.6 < found.shaped_cost / (1e3 * stddev.sum()) < 1.5
     assert 0.6 < found.spherical_cost / (1e3 * math.sqrt(len(stddev) * (stddev**2).sum())) < 1.5
     assert found.spherical_cost / found.shaped_cost >= 1 - 1e-9 or found.gain == 1.0
@@ -57,7 +57,7 @@ def test_both_costs_are_right_within_a_factor(rng, seed, shape, relation):
 def test_without_noise_the_counts_are_those_of_the_groups():
     """Records of alternating sign, taken in their order: every group estimates twice the squares."""
     X = np.resize([1.0, -1.0], (8000, 1)) * [64, 8, 8, 4, 0.001, 0]  # 8192, 128, 128, 32 and two that do not matter
-    found = profile(X, neighbours="replace-one", noise=RecordingNoise())
+    found = profile(X, neighbors="replace-one", noise=RecordingNoise())
     assert found.edges == (4.0**7, 4.0**6, 4.0**5, 4.0**4, 4.0**3, 4.0**2)
     assert found.counts == pytest.approx((0, 1, 0, 0, 2, 1), abs=1e-6)
     assert found.buckets[1] == (4.0**6, 4.0**7, found.counts[1])
@@ -98,11 +98,11 @@ def test_every_budget_is_kept(rng, epsilon, delta, relation, dimension):
     """The ledger is checked before anything leaves; with many records nothing is refused beforehand."""
     count = 20000 if epsilon >= 1 else 3000
     X = rng.normal(size=(count, 1)) * np.ones(dimension)
-    found = profile(X, epsilon=epsilon, delta=delta, neighbours=relation)
+    found = profile(X, epsilon=epsilon, delta=delta, neighbors=relation)
     assert found.refused == (epsilon < 1)
-    assert found.ledger.delta() <= delta
+    assert found.charges.delta() <= delta
     if epsilon == 1:
-        assert found.ledger.delta() > 0.5 * delta
+        assert found.charges.delta() > 0.5 * delta
 
 
 class Caught(np.ndarray):
@@ -171,7 +171,7 @@ def _met(_, noise):
 @pytest.mark.parametrize("edge", [0.5, 1.0, 3.0, 7.0])
 def test_one_group_moves_the_search_by_what_is_charged(rng, edge):
     """Replaced, appeared or vanished: a query moves by at most its sensitivity, and replacing attains it."""
-    charged = profile(rng.normal(size=(8000, 2)), noise=RecordingNoise()).ledger.before[1]
+    charged = profile(rng.normal(size=(8000, 2)), noise=RecordingNoise()).charges.before[1]
     most = charged.sensitivity / math.sqrt(charged.dimension)
     replaced = vanished = 0
     for _ in range(50):
@@ -206,10 +206,10 @@ def test_equal_counts_have_equal_bits(rng):
 @pytest.mark.parametrize("count", [0, 1, 100])
 @pytest.mark.parametrize("dimension", [1, 5])
 def test_too_few_records_are_a_refusal(count, dimension, relation):
-    found = profile(np.ones((count, dimension)), neighbours=relation)
+    found = profile(np.ones((count, dimension)), neighbors=relation)
     assert found.refusal == TOO_FEW
     assert found.refused
-    with pytest.raises(RefusedRelease, match="too small"):
+    with pytest.raises(RefusedReleaseError, match="too small"):
         _ = found.gain
     assert "refused" in repr(found)
 
@@ -233,8 +233,8 @@ def test_constant_duplicated_and_huge_columns(rng):
 def test_invalid_records_say_nothing(rng):
     X = rng.normal(size=(8000, 3))
     X[::50, 1] = np.nan
-    assert 0.5 < profile(X, on_missing="drop").shaped_cost / 3 < 1.6
-    with pytest.raises(Exception, match="on_missing"):
+    assert 0.5 < profile(X, missing="complete-case").shaped_cost / 3 < 1.6
+    with pytest.raises(Exception, match="missing"):
         profile(X)
 
 
@@ -245,32 +245,32 @@ def test_few_complete_groups_are_a_refusal(rng, seed, invalid, refused, relation
     """Eight records a group: 0.98^8 = 85 % of 1000 groups are complete, 0.7^8 = 6 %, 0.1^8 none. Half are needed."""
     X = rng.normal(size=(8000, 5))
     X[rng.random(8000) < invalid] = np.nan
-    found = profile(X, epsilon=3.0, neighbours=relation, on_missing="drop", noise=SeededNoise(seed))
+    found = profile(X, epsilon=3.0, neighbors=relation, missing="complete-case", noise=SeededNoise(seed))
     assert (found.refusal in (INCOMPLETE, NO_SCALE)) == found.refused == refused
-    assert found.ledger.delta() <= 1e-6
+    assert found.charges.delta() <= 1e-6
 
 
 @pytest.mark.parametrize("bad", [0, 499, 501])
 def test_the_stated_noise_is_that_of_the_complete_groups(rng, bad):
     """Without noise the groups are runs of eight records: spoil some of 1000."""
     X = rng.normal(size=(8000, 4))
-    X[: bad * GROUP : GROUP] = np.nan
-    found = profile(X, neighbours="replace-one", on_missing="drop", noise=RecordingNoise())
+    X[: bad * GROUP_SIZE : GROUP_SIZE] = np.nan
+    found = profile(X, neighbors="replace-one", missing="complete-case", noise=RecordingNoise())
     if bad > 500:
         assert found.refusal == INCOMPLETE
-        assert [event.purpose for event in found.ledger.before] == ["total variance", "coordinates above thresholds"]
+        assert [event.purpose for event in found.charges.before] == ["total variance", "coordinates above thresholds"]
         return
-    event = found.ledger.before[-1]
+    event = found.charges.before[-1]
     assert found.log2_stddev == pytest.approx(event.stddev * event.step / (1000 - bad), rel=1e-9)
 
 
 def test_replace_one_refuses_before_it_looks():
-    assert profile(np.full((GROUP, 2), np.nan), neighbours="replace-one").refusal == TOO_FEW
+    assert profile(np.full((GROUP_SIZE, 2), np.nan), neighbors="replace-one").refusal == TOO_FEW
 
 
-@pytest.mark.parametrize("wrong", [{"epsilon": 0}, {"delta": 1.0}, {"neighbours": "both"}, {"on_missing": "neutral"}])
+@pytest.mark.parametrize("wrong", [{"epsilon": 0}, {"delta": 1.0}, {"neighbors": "both"}, {"missing": "neutral"}])
 def test_parameters_are_checked(wrong):
-    with pytest.raises(InvalidParameter, match=next(iter(wrong))):
+    with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
         profile(np.ones((4, 2)), **wrong)
 
 
@@ -284,18 +284,18 @@ def test_a_profile_survives_its_text(rng, count):
     assert again == found
     assert pickle.loads(pickle.dumps(found)) == found
     assert set(json.loads(found.to_json())) == {
-        *("format", "kind", "guarantee", "dimension", "edges", "counts", "log2_stddev", "refusal", "ledger"),
+        *("format", "kind", "guarantee", "dimension", "edges", "counts", "log2_stddev", "refusal", "charges"),
     }
 
 
 @pytest.mark.parametrize("damage", ["", "[]", "{}", '{"format": 2, "kind": "variance profile"}'])
 def test_other_text_is_not_a_profile(damage):
-    with pytest.raises(InvalidFile):
+    with pytest.raises(InvalidFileError):
         VarianceProfile.from_json(damage)
 
 
 def test_a_damaged_profile_is_refused(rng):
     document = json.loads(profile(rng.normal(size=(6000, 4))).to_json())
     for name, value in {"edges": [1.0], "counts": None, "refusal": "no", "guarantee": {}, "extra": 1}.items():
-        with pytest.raises(InvalidFile):
+        with pytest.raises(InvalidFileError):
             VarianceProfile.from_json(json.dumps(document | {name: value}))

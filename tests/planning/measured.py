@@ -9,7 +9,7 @@ from dimfree.accounting.budget import Budget
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import Question, draw, spectrum
 
-PROMISE = {"epsilon": 1.0, "delta": 1e-6}
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 
 
 def asked(name, dimension, count, knowledge="nothing", epsilon=1.0, **rest):
@@ -20,11 +20,11 @@ def released(question, seed):
     """(records, release); the records are Gaussian with the standard deviations of the question."""
     X, _ = draw(question.stddevs, question.count, np.random.default_rng([77, question.dimension, seed]))
     given = {"covariance": question.stddevs**2} if question.knowledge == "covariance" else {}
-    budget = {"epsilon": question.budget.epsilon, "delta": question.budget.delta, "neighbours": question.relation}
+    budget = {"epsilon": question.budget.epsilon, "delta": question.budget.delta, "neighbors": question.relation}
     return X, release_mean(X, **budget, objective=question.objective, noise=SeededNoise(seed), **given)
 
 
-def measured(question, draws):
+def measure_error(question, draws):
     """(root mean square error, most frequent method) of so many releases.
 
     The squared distance to the sample mean is averaged, and tr Σ/n, which is exact, added: the two do not correlate.

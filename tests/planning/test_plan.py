@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning.measured import asked
 
-from dimfree.accounting.discrete import idealised
+from dimfree.accounting.discrete import idealize
 from dimfree.accounting.precision import largest_mu
-from dimfree.errors import InvalidParameter
-from dimfree.planning.plan import plan
+from dimfree.errors import InvalidParameterError
 from dimfree.planning.predict import predict
 from dimfree.planning.question import spectrum
 from dimfree.planning.solve import solve
+from dimfree.planning.tradeoff import plan
 
 KNOWN = {"knowledge": "covariance", "spectrum": "S2"}
 
@@ -84,14 +84,14 @@ def test_any_errors_end_in_a_value_that_meets_the_aim_or_none(errors, first, dow
     ],
 )
 def test_too_much_or_too_little_says_what_is_needed(asked_for, message):
-    with pytest.raises(InvalidParameter, match=message):
+    with pytest.raises(InvalidParameterError, match=message):
         plan(**asked_for, **KNOWN, delta=1e-6)
 
 
 def test_delta_is_always_needed_and_the_spectrum_for_the_total_error():
-    with pytest.raises(InvalidParameter, match="delta"):
+    with pytest.raises(InvalidParameterError, match="delta"):
         plan(n=100, d=5, spectrum="S1", epsilon=1.0)
-    with pytest.raises(InvalidParameter, match="spectrum"):
+    with pytest.raises(InvalidParameterError, match="spectrum"):
         plan(n=100, d=5, epsilon=1.0, delta=1e-6, objective="total")
 
 
@@ -107,14 +107,14 @@ def test_the_error_of_a_given_spectrum_is_what_is_predicted():
     found = plan(n=2000, spectrum=spread, epsilon=1.0, delta=1e-6, knowledge="covariance")
     assert found.accuracy == predict(asked("S2", 30, 2000, "covariance")).error
     assert (found.d, found.spectrum) == (30, "given standard deviations")
-    with pytest.raises(InvalidParameter, match="31 in all"):
+    with pytest.raises(InvalidParameterError, match="31 in all"):
         plan(n=2000, d=31, spectrum=spread, epsilon=1.0, delta=1e-6)
 
 
 def test_privacy_is_free_from_the_rank_over_the_precision_on():
     found = plan(n=2000, d=30, epsilon=1.0, delta=1e-6, **KNOWN)
     total, square = sum(1 / i for i in range(1, 31)), sum(i**-2.0 for i in range(1, 31))
-    assert found.free_at == pytest.approx(total**2 / square / largest_mu(*idealised(1.0, 1e-6)) ** 2)
+    assert found.free_at == pytest.approx(total**2 / square / largest_mu(*idealize(1.0, 1e-6)) ** 2)
     assert found.free == (found.free_at <= 2000)
 
 
@@ -138,7 +138,7 @@ def test_a_search_stops_at_its_time_limit_with_a_value_that_meets_the_accuracy(m
     assert stopped.accuracy <= 0.05
     assert "stopped after 2.5 s" in stopped.prediction.remark
     assert "a smaller n may do" in dict(stopped.rows())["error"]
-    with pytest.raises(InvalidParameter, match="time_limit"):
+    with pytest.raises(InvalidParameterError, match="time_limit"):
         plan(**{**asked_for, "d": 2000, "accuracy": 0.001}, time_limit=0.5)
 
 

@@ -6,10 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from dimfree.errors import InvalidFile, InvalidParameter
-from dimfree.planning import tradeoff as tradeoff_chart
+from dimfree.errors import InvalidFileError, InvalidParameterError
 from dimfree.planning import tradeoff as tradeoff_module
-from dimfree.planning.plan import plan
 from dimfree.planning.question import Prediction, spectrum
 from dimfree.planning.tradeoff import (
     FREE,
@@ -18,9 +16,9 @@ from dimfree.planning.tradeoff import (
     Tradeoff,
     TradeoffRow,
     chart_bytes,
-    figures,
-    knee_of,
-    tradeoff,
+    find_knee,
+    list_figures,
+    plan,
 )
 
 NOISE = 5.0  # of the stand-in: NOISE · ‖σ‖₁ / (n ε)
@@ -55,7 +53,7 @@ def closed_form(monkeypatch):
 
 @pytest.mark.usefixtures("closed_form")
 def test_a_refusal_has_no_error_but_a_sampling_error():
-    first = tradeoff(n=[100, 200, 900], epsilon=1, **AT).rows[0]
+    first = plan(n=[100, 200, 900], epsilon=1, **AT).rows[0]
     assert (first.error, first.noise, first.refused, first.ratio) == (None, None, True, math.inf)
     assert first.sampling == pytest.approx(math.sqrt(sum(1 / i**2 for i in range(1, 7)) / 100))
 
@@ -67,9 +65,9 @@ def test_the_knee_is_where_the_formula_has_it(axis, fixed):
     fine = exact * np.geomspace(0.5, 2.0, 10)  # the exact value is between two rows
     values = [round(at) for at in fine] if axis == "n" else fine
     given = {"n": fixed, "epsilon": fixed, axis: values}
-    assert tradeoff(**given, **AT).knee == pytest.approx(exact, rel=0.01)
+    assert plan(**given, **AT).knee == pytest.approx(exact, rel=0.01)
     scaled = AT | {"spectrum": 7 * spectrum("S2", 6)}
-    assert tradeoff(**given, **scaled).knee == pytest.approx(exact, rel=0.01)  # no unit
+    assert plan(**given, **scaled).knee == pytest.approx(exact, rel=0.01)  # no unit
 
 
 def rows_of(*ratios):
@@ -96,22 +94,22 @@ def rows_of(*ratios):
     ],
 )
 def test_the_knee_between_rows(ratios, knee):
-    assert knee_of(rows_of(*ratios)) == (None if knee is None else pytest.approx(knee))
+    assert find_knee(rows_of(*ratios)) == (None if knee is None else pytest.approx(knee))
 
 
 # The real predictions
 
 
 def test_a_row_is_what_a_plan_says():
-    rules = {"spectrum": [2.0, 1.0, 0.5], "delta": 1e-6, "knowledge": "covariance", "neighbours": "replace-one"}
+    rules = {"spectrum": [2.0, 1.0, 0.5], "delta": 1e-6, "knowledge": "covariance", "neighbors": "replace-one"}
     rules |= {"outliers": 0.1, "tails": "gaussian", "failure_probability": 0.05}
-    found = tradeoff(n=[20, 800], epsilon=1.5, **rules)
+    found = plan(n=[20, 800], epsilon=1.5, **rules)
     assert found.rows[0].refused
     planned = plan(n=800, epsilon=1.5, **rules)
     assert found.rows[1].error == planned.accuracy
     assert found.rows[1].noise == planned.prediction.noise
     assert found.rows[1].sampling == pytest.approx(math.sqrt(5.25 / 800))
-    assert (found.neighbours, found.knowledge, found.spectrum) == (planned.neighbours, "covariance", planned.spectrum)
+    assert (found.neighbors, found.knowledge, found.spectrum) == (planned.neighbors, "covariance", planned.spectrum)
 
 
 # Parameters
@@ -121,8 +119,9 @@ def test_a_row_is_what_a_plan_says():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"epsilon": 1.0}, "exactly one of n and epsilon to be a list"),
-        ({"n": [1000, 2000]}, "both are"),
+        ({"accuracy": 0.1}, "no accuracy; got an accuracy"),
+        ({"n": [1000, 2000]}, "got two lists"),
+        ({"n": None}, "`n` must"),
         ({"epsilon": []}, "at least one value"),
         ({"epsilon": [1.0, 1.0]}, "every value once"),
         ({"epsilon": [1.0, "much"]}, "every entry of it a finite number above 0"),
@@ -131,13 +130,13 @@ def test_a_row_is_what_a_plan_says():
         ({"epsilon": 1.0, "n": [10, 20.5]}, "every entry of it a whole number"),
         ({"n": 0}, "`n` must .*0"),
         ({"delta": 2.0}, "`delta` must .*2.0"),
-        ({"spectrum": "S7"}, "spectrum='S7'"),
-        ({"spectrum": None, "objective": "total"}, "the spread of the records"),
-        ({"d": None}, "together with d"),
+        ({"spectrum": "S7"}, "`spectrum` must .*'S7'"),
+        ({"spectrum": None, "objective": "total"}, "`spectrum` must be given"),
+        ({"d": None}, "`d` must"),
         ({"spectrum": [1.0, 2.0]}, "6 in all"),
         ({"spectrum": [1.0, -2.0], "d": 2}, "entry of `spectrum` must be above 0"),
         ({"knowledge": "all"}, "`knowledge` must .*'all'"),
-        ({"neighbours": "cousins"}, "`neighbours` must .*'cousins'"),
+        ({"neighbors": "cousins"}, "`neighbors` must .*'cousins'"),
         ({"outliers": 0.9}, "`outliers` must .*0.9"),
         ({"tails": "thin"}, "`tails` must .*'thin'"),
         ({"failure_probability": 0.0}, "`failure_probability` must .*0.0"),
@@ -145,14 +144,14 @@ def test_a_row_is_what_a_plan_says():
 )
 def test_bad_parameters_are_named_before_anything_is_predicted(change, words, monkeypatch):
     monkeypatch.setattr(tradeoff_module, "predict", lambda *_: pytest.fail("predicted in vain"))
-    with pytest.raises(InvalidParameter, match=words):
-        tradeoff(**{"n": 1000, "epsilon": [0.5, 1.0], **AT, **change})
+    with pytest.raises(InvalidParameterError, match=words):
+        plan(**{"n": 1000, "epsilon": [0.5, 1.0], **AT, **change})
 
 
 @pytest.mark.usefixtures("closed_form")
 def test_steps_are_told():
     told = []
-    tradeoff(n=[2000, 1_000_000], epsilon=1, **AT, tell=lambda *step: told.append(step))
+    plan(n=[2000, 1_000_000], epsilon=1, **AT, tell=lambda *step: told.append(step))
     assert told == [("n = 2000", 0, 2), ("n = 1000000", 1, 2)]
 
 
@@ -161,14 +160,14 @@ def test_steps_are_told():
 
 @pytest.fixture
 def found(closed_form):
-    return tradeoff(n=4000, epsilon=[0.1, 0.2, 1.0, 2.0], **AT)
+    return plan(n=4000, epsilon=[0.1, 0.2, 1.0, 2.0], **AT)
 
 
 def test_json_round_trips(found):
     assert Tradeoff.from_json(found.to_json()) == found
     assert json.loads(found.to_json()) == json.loads(json.dumps(found.to_dict()))
     for broken in ("", "[]", "{}", found.to_json().replace('"format": 2', '"format": 9')):
-        with pytest.raises(InvalidFile):
+        with pytest.raises(InvalidFileError):
             Tradeoff.from_json(broken)
 
 
@@ -183,11 +182,11 @@ def test_the_table_shows_errors_and_refusals(found):
 def test_the_verdict_says_the_knee(found):
     assert f"from epsilon = {found.knee:.3g} on" in found.verdict()
     along = {"epsilon": 0.7, **AT}
-    near = tradeoff(n=[100_000, 200_000], **along)
+    near = plan(n=[100_000, 200_000], **along)
     assert near.knee == 100_000
     assert "free in all of this range" in near.verdict()
-    assert "not free in this range" in tradeoff(n=[800, 801], **along).verdict()
-    between = tradeoff(n=[800, 100_000], **along)
+    assert "not free in this range" in plan(n=[800, 801], **along).verdict()
+    between = plan(n=[800, 100_000], **along)
     assert f"from n = {math.ceil(between.knee)} on" in between.verdict()
 
 
@@ -209,8 +208,8 @@ def test_the_picture_shows_the_rows_and_the_knee(found):
 
 @pytest.mark.usefixtures("closed_form")
 def test_a_curve_of_refusals_alone_is_no_error():
-    refused = tradeoff(n=[10, 11], epsilon=0.7, **AT)
-    assert {point["line"] for point in figures(refused)} == {SAMPLING}
+    refused = plan(n=[10, 11], epsilon=0.7, **AT)
+    assert {point["line"] for point in list_figures(refused)} == {SAMPLING}
     assert chart_bytes(refused, ".svg").startswith(b"<svg")
 
 
@@ -222,6 +221,6 @@ def test_every_ending(found, ending, start):
 
 
 def test_without_altair_the_remedy_is_said(found, monkeypatch):
-    monkeypatch.setattr(tradeoff_chart.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InvalidParameter, match="pip install 'altair>="):
+    monkeypatch.setattr(tradeoff_module.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InvalidParameterError, match="pip install 'altair>="):
         found.chart()

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.events import SEARCH_STEPS, Costs, Gaussian
 from dimfree.kernel import OUTER_SENSITIVITY, Basis, NoisyCounts, Released
 from dimfree.kernel.session import Sealed
 from dimfree.noise import SeededNoise
-from dimfree.shapes import Shape
+from dimfree.shapes import Covariance
 
-PUBLIC = Released | Gaussian | Costs | Budget | Neighbours | Shape | Basis | float | int | str | None
+PUBLIC = Released | Gaussian | Costs | Budget | Neighbors | Covariance | Basis | float | int | str | None
 ROUNDING = 1 + 1e-9  # of released floats
 
 
@@ -59,7 +59,7 @@ class Transcript:
         Where a second kernel is asked too: by purpose, the largest move of an answer over its sensitivity.
     """
 
-    relation: Neighbours
+    relation: Neighbors
     notes: list[tuple[Any, Any]] = field(default_factory=list)
     methods: set[str] = field(default_factory=set)
     recorded: bool = False

@@ -21,12 +21,12 @@ from privacy.asked import (
     branches_with_test,
     core,
     gaussian_branches,
-    opened,
+    open_session,
     session_with_test,
     space_of,
 )
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Costs, OnlyGaussian, Tested
 from dimfree.accounting.ladder import DENOMINATOR, Ladder
@@ -38,15 +38,15 @@ from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.statistics.clipped_sum import Ball
 from dimfree.kernel.statistics.scores import Scoring
 from dimfree.kernel.statistics.soft_histogram import Magnitudes, Offsets
-from dimfree.kernel.statistics.unit_vectors import Lookout
-from dimfree.shapes import Dense, Diagonal, LowRank
+from dimfree.kernel.statistics.unit_vectors import DirectionCenter
+from dimfree.shapes import DenseCovariance, DiagonalCovariance, LowRankCovariance
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 RELATIONS = (ADD, REPLACE)
 D = 3
 EDGES = np.array([0.5, 1.0, 2.0])
 ZEROS, ONES = np.zeros(D), np.ones(D)
-BALL, SCORING, LOOKOUT = Ball(ZEROS, 1.0, 1.0), Scoring(ZEROS, 1.0, 1.0), Lookout(ZEROS, ONES)
+BALL, SCORING, DIRECTION_CENTER = Ball(ZEROS, 1.0, 1.0), Scoring(ZEROS, 1.0, 1.0), DirectionCenter(ZEROS, ONES)
 HALF = Fraction(1, 2)
 
 # Tables of no, one, few and only invalid records: an error that one of them does not cause tells them apart.
@@ -63,32 +63,32 @@ def axes(scale=ONES, weights=ONES):
 BAD = {str(bad): bad for bad in (math.nan, math.inf, -1.0, 0.0)}
 MALFORMED = {
     **{
-        f"radius {name}": lambda v, bad=bad: v.clipped_sum(replace(BALL, radius=bad), 0.1, "p")
+        f"radius {name}": lambda v, bad=bad: v.sum_clipped(replace(BALL, radius=bad), 0.1, "p")
         for name, bad in BAD.items()
     },
     **{f"norm {name}": lambda v, bad=bad: v.scores(replace(SCORING, norm=bad), 1.0, 0.1) for name, bad in BAD.items()},
     **{f"unit {name}": lambda v, bad=bad: v.scores(SCORING, bad, 0.1) for name, bad in BAD.items()},
     **{f"norm of missing {name}": lambda v, bad=bad: v.missing_by_column(bad, 0.1) for name, bad in BAD.items()},
     **{f"edge {name}": lambda v, bad=bad: v.lengths(BALL, np.array([1.0, bad]), 0.1) for name, bad in BAD.items()},
-    "grid that is no number": lambda v: v.clipped_scores(SCORING, 0.5, 60.0, np.array([math.nan]), 3, 0.1),
-    "a scale of zero": lambda v: v.clipped_sum(replace(BALL, scale=np.array([1.0, 0.0, 1.0])), 0.1, "p"),
-    "a scale that is no number": lambda v: v.clipped_sum(replace(BALL, scale=np.array([1.0, math.nan, 1.0])), 0.1, "p"),
-    "an infinite center": lambda v: v.clipped_sum(replace(BALL, centre=np.array([1.0, math.inf, 1.0])), 0.1, "p"),
-    "center of each row": lambda v: v.clipped_sum(Ball(ONE_A_ROW, 1.0, 1.0), 0.1, "p"),
-    "scale of each row": lambda v: v.clipped_sum(Ball(ZEROS, ROWS_OF_SCALES, 1.0), 0.1, "p"),
-    "radius of each row": lambda v: v.clipped_sum(Ball(ZEROS, 1.0, ROWS_OF_SCALES[:, :1]), 0.1, "p"),
-    "radius in an array": lambda v: v.clipped_sum(Ball(ZEROS, 1.0, ONES), 0.1, "p"),
-    "short center": lambda v: v.clipped_sum(Ball(np.zeros(2), 1.0, 1.0), 0.1, "p"),
-    "short scale": lambda v: v.clipped_sum(Ball(ZEROS, np.ones(2), 1.0), 0.1, "p"),
-    "text as center": lambda v: v.clipped_sum(Ball("center", 1.0, 1.0), 0.1, "p"),
-    "cap in an array": lambda v: v.clipped_sum(Ball(ZEROS, 1.0, 1.0, cap=ROWS_OF_SCALES), 0.1, "p"),
-    "cap that is no number": lambda v: v.clipped_sum(Ball(ZEROS, 1.0, 1.0, cap=math.nan), 0.1, "p"),
-    "block out of range": lambda v: v.clipped_sum(Ball(ZEROS, 1.0, 1.0, np.array([5])), 0.1, "p"),
-    "negative place in a block": lambda v: v.clipped_sum(Ball(ZEROS, 1.0, 1.0, np.array([-1])), 0.1, "p"),
-    "block with duplicates": lambda v: v.clipped_sum(Ball(ZEROS, 1.0, 1.0, np.array([0, 0])), 0.1, "p"),
-    "empty block": lambda v: v.clipped_sum(Ball(ZEROS, 1.0, 1.0, np.array([], dtype=int)), 0.1, "p"),
-    "mask as block": lambda v: v.clipped_sum(Ball(ZEROS, 1.0, 1.0, np.array([True, False, True])), 0.1, "p"),
-    "fractions as block": lambda v: v.clipped_sum(Ball(ZEROS, 1.0, 1.0, np.array([0.0, 1.0])), 0.1, "p"),
+    "grid that is no number": lambda v: v.count_clipped_scores(SCORING, 0.5, 60.0, np.array([math.nan]), 3, 0.1),
+    "a scale of zero": lambda v: v.sum_clipped(replace(BALL, scale=np.array([1.0, 0.0, 1.0])), 0.1, "p"),
+    "a scale that is no number": lambda v: v.sum_clipped(replace(BALL, scale=np.array([1.0, math.nan, 1.0])), 0.1, "p"),
+    "an infinite center": lambda v: v.sum_clipped(replace(BALL, center=np.array([1.0, math.inf, 1.0])), 0.1, "p"),
+    "center of each row": lambda v: v.sum_clipped(Ball(ONE_A_ROW, 1.0, 1.0), 0.1, "p"),
+    "scale of each row": lambda v: v.sum_clipped(Ball(ZEROS, ROWS_OF_SCALES, 1.0), 0.1, "p"),
+    "radius of each row": lambda v: v.sum_clipped(Ball(ZEROS, 1.0, ROWS_OF_SCALES[:, :1]), 0.1, "p"),
+    "radius in an array": lambda v: v.sum_clipped(Ball(ZEROS, 1.0, ONES), 0.1, "p"),
+    "short center": lambda v: v.sum_clipped(Ball(np.zeros(2), 1.0, 1.0), 0.1, "p"),
+    "short scale": lambda v: v.sum_clipped(Ball(ZEROS, np.ones(2), 1.0), 0.1, "p"),
+    "text as center": lambda v: v.sum_clipped(Ball("center", 1.0, 1.0), 0.1, "p"),
+    "cap in an array": lambda v: v.sum_clipped(Ball(ZEROS, 1.0, 1.0, cap=ROWS_OF_SCALES), 0.1, "p"),
+    "cap that is no number": lambda v: v.sum_clipped(Ball(ZEROS, 1.0, 1.0, cap=math.nan), 0.1, "p"),
+    "block out of range": lambda v: v.sum_clipped(Ball(ZEROS, 1.0, 1.0, np.array([5])), 0.1, "p"),
+    "negative place in a block": lambda v: v.sum_clipped(Ball(ZEROS, 1.0, 1.0, np.array([-1])), 0.1, "p"),
+    "block with duplicates": lambda v: v.sum_clipped(Ball(ZEROS, 1.0, 1.0, np.array([0, 0])), 0.1, "p"),
+    "empty block": lambda v: v.sum_clipped(Ball(ZEROS, 1.0, 1.0, np.array([], dtype=int)), 0.1, "p"),
+    "mask as block": lambda v: v.sum_clipped(Ball(ZEROS, 1.0, 1.0, np.array([True, False, True])), 0.1, "p"),
+    "fractions as block": lambda v: v.sum_clipped(Ball(ZEROS, 1.0, 1.0, np.array([0.0, 1.0])), 0.1, "p"),
     "block of a table": lambda v: v.lengths(Ball(ZEROS, 1.0, 1.0, np.array([[0]])), EDGES, 0.1),
     "unit of each row": lambda v: v.scores(SCORING, ROWS_OF_SCALES[:, :1], 0.1),
     "norm of each row": lambda v: v.scores(replace(SCORING, norm=ROWS_OF_SCALES[:, :1]), 1.0, 0.1),
@@ -99,11 +99,11 @@ MALFORMED = {
     "no edges": lambda v: v.lengths(BALL, np.array([]), 0.1),
     "unsorted edges of a search": lambda v: v.within(BALL, np.array([2.0, 0.5, 1.0]), 3, 0.1),
     "no edges of a search": lambda v: v.within(BALL, np.array([]), 3, 0.1),
-    "no grid": lambda v: v.clipped_scores(SCORING, 0.5, 60.0, np.array([]), 3, 0.1),
-    "grid in a table": lambda v: v.clipped_scores(SCORING, 0.5, 60.0, EDGES[None], 3, 0.1),
-    "share that is no number": lambda v: v.clipped_scores(SCORING, math.nan, 60.0, EDGES, 3, 0.1),
-    "share of each row": lambda v: v.clipped_scores(SCORING, ONE_A_ROW, 60.0, EDGES, 3, 0.1),
-    "count of text": lambda v: v.clipped_scores(SCORING, 0.5, "60", EDGES, 3, 0.1),
+    "no grid": lambda v: v.count_clipped_scores(SCORING, 0.5, 60.0, np.array([]), 3, 0.1),
+    "grid in a table": lambda v: v.count_clipped_scores(SCORING, 0.5, 60.0, EDGES[None], 3, 0.1),
+    "share that is no number": lambda v: v.count_clipped_scores(SCORING, math.nan, 60.0, EDGES, 3, 0.1),
+    "share of each row": lambda v: v.count_clipped_scores(SCORING, ONE_A_ROW, 60.0, EDGES, 3, 0.1),
+    "count of text": lambda v: v.count_clipped_scores(SCORING, 0.5, "60", EDGES, 3, 0.1),
     "column out of range": lambda v: v.histograms(Magnitudes(), np.array([3]), 0.1, "p"),
     "negative column": lambda v: v.histograms(Magnitudes(), np.array([-1]), 0.1, "p"),
     "columns twice": lambda v: v.histograms(Magnitudes(), np.array([1, 1]), 0.1, "p"),
@@ -118,21 +118,21 @@ MALFORMED = {
     "shell of no width": lambda v: v.shell_sum(BALL, BALL.radius, 0.1),
     "shell that is no number": lambda v: v.shell_sum(BALL, math.nan, 0.1),
     "shell of each row": lambda v: v.shell_sum(BALL, ONES, 0.1),
-    "no ball": lambda v: v.clipped_sum(None, 0.1, "p"),
+    "no ball": lambda v: v.sum_clipped(None, 0.1, "p"),
     "votes without a ball": lambda v: v.votes(None, EDGES, 0.1),
     "votes at unsorted levels": lambda v: v.votes(BALL, np.array([2.0, 0.5]), 0.1),
     "votes with a center of each row": lambda v: v.votes(Ball(ONE_A_ROW, 1.0, 1.0), EDGES, 0.1),
-    "a scoring as ball": lambda v: v.clipped_sum(SCORING, 0.1, "p"),
+    "a scoring as ball": lambda v: v.sum_clipped(SCORING, 0.1, "p"),
     "no scoring": lambda v: v.scores(None, 1.0, 0.1),
     "no lookout": lambda v: v.outer_products(None).matrix(0.1),
-    "lookout of each row": lambda v: v.outer_products(Lookout(ONE_A_ROW, ONES)).matrix(0.1),
-    "short lookout": lambda v: v.directions(Lookout(np.zeros(2), np.ones(2)), None).weight(0.1),
-    "basis of another width": lambda v: v.directions(LOOKOUT, Cosine(4)).spread(0.1),
-    "a shape as basis": lambda v: v.directions(LOOKOUT, Diagonal(ONES)).spread(0.1),
+    "lookout of each row": lambda v: v.outer_products(DirectionCenter(ONE_A_ROW, ONES)).matrix(0.1),
+    "short lookout": lambda v: v.directions(DirectionCenter(np.zeros(2), np.ones(2)), None).weight(0.1),
+    "basis of another width": lambda v: v.directions(DIRECTION_CENTER, Cosine(4)).l1_norm(0.1),
+    "a shape as basis": lambda v: v.directions(DIRECTION_CENTER, DiagonalCovariance(ONES)).l1_norm(0.1),
     "norm of missing entries in an array": lambda v: v.missing_by_column(ROWS_OF_SCALES[:, :1], 0.1),
     "ring's scale of each row": lambda v: v.ring(0).lengths(ROWS_OF_SCALES, HALF, 3, 0.1),
     "ring's short scale": lambda v: v.ring(0).lengths(np.ones(2), HALF, 3, 0.1),
-    "ring's unsorted grid": lambda v: v.ring(0).unclipped_scores(SCORING, HALF, EDGES[None], 3, 0.1),
+    "ring's unsorted grid": lambda v: v.ring(0).count_unclipped(SCORING, HALF, EDGES[None], 3, 0.1),
     "ring's unit of each row": lambda v: v.ring(0).scores(SCORING, ROWS_OF_SCALES[:, :1], 0.1),
     "ring's short scoring": lambda v: v.ring(0).scores(Scoring(np.zeros(2), 1.0, 1.0), 1.0, 0.1),
     "share in text": lambda v: v.ring(0).lengths(ONES, "1/2", 3, 0.1),
@@ -144,35 +144,35 @@ MALFORMED = {
     "negative answers": lambda v: v.within(BALL, EDGES, -1, 0.1),
     "half a record of space for pairs": lambda v: v.pairs(10.5),
     "half a record of space for a ring": lambda v: v.ring(10.5),
-    "half a record of space for a sample": lambda v: v.nested_samples((0.5, 0.7), (1, 2), 10.5),
+    "half a record of space for a sample": lambda v: v.draw_nested_samples((0.5, 0.7), (1, 2), 10.5),
     "text as space": lambda v: v.pairs("10"),
-    "rates in arrays": lambda v: v.nested_samples((np.array([0.5]), np.array([0.7])), (1, 2), 0),
-    "fractions as sizes": lambda v: v.nested_samples((0.5, 0.7), (1.5, 2.5), 0),
+    "rates in arrays": lambda v: v.draw_nested_samples((np.array([0.5]), np.array([0.7])), (1, 2), 0),
+    "fractions as sizes": lambda v: v.draw_nested_samples((0.5, 0.7), (1.5, 2.5), 0),
     "rate in an array": lambda v: v.poisson_sample(np.array([0.1, 0.2, 0.3])),
-    "shape of another width": lambda v: v.rescaled(Diagonal(np.ones(2))),
-    "dense shape of another width": lambda v: v.rescaled(Dense(np.eye(4))),
-    "low rank of another width": lambda v: v.rescaled(LowRank(np.eye(4, 1), [2.0], 1.0)),
-    "no shape": lambda v: v.rescaled(None),
-    "a basis as shape": lambda v: v.rescaled(Cosine(D)),
-    "coordinates of another width": lambda v: v.rotated(Cosine(4), 4),
-    "a width that is not that of the basis": lambda v: v.rotated(Cosine(D), 4),
-    "a width that is not that of the records": lambda v: v.rotated(None, 4),
-    "weights of each row": lambda v: v.rotated(axes(weights=ROWS_OF_SCALES[:, :1]), D),
-    "short weights": lambda v: v.rotated(axes(weights=np.ones(2)), D),
-    "a table of scales": lambda v: v.rotated(axes(scale=np.ones((D, D))), D),
-    "directions of other coordinates": lambda v: v.rotated(LearnedAxes(np.eye(5, 1), ONES, ONES), D),
-    "directions seen in short weights": lambda v: v.directions(LOOKOUT, axes(weights=np.ones(2))).spread(0.1),
+    "shape of another width": lambda v: v.rescale(DiagonalCovariance(np.ones(2))),
+    "dense shape of another width": lambda v: v.rescale(DenseCovariance(np.eye(4))),
+    "low rank of another width": lambda v: v.rescale(LowRankCovariance(np.eye(4, 1), [2.0], 1.0)),
+    "no shape": lambda v: v.rescale(None),
+    "a basis as shape": lambda v: v.rescale(Cosine(D)),
+    "coordinates of another width": lambda v: v.rotate(Cosine(4), 4),
+    "a width that is not that of the basis": lambda v: v.rotate(Cosine(D), 4),
+    "a width that is not that of the records": lambda v: v.rotate(None, 4),
+    "weights of each row": lambda v: v.rotate(axes(weights=ROWS_OF_SCALES[:, :1]), D),
+    "short weights": lambda v: v.rotate(axes(weights=np.ones(2)), D),
+    "a table of scales": lambda v: v.rotate(axes(scale=np.ones((D, D))), D),
+    "directions of other coordinates": lambda v: v.rotate(LearnedAxes(np.eye(5, 1), ONES, ONES), D),
+    "directions seen in short weights": lambda v: v.directions(DIRECTION_CENTER, axes(weights=np.ones(2))).l1_norm(0.1),
     "the smallest norm of missing entries": lambda v: v.missing_by_column(5e-324, 0.1),
     "a cost in short floats": lambda v: v.valid_count(np.array([0.1])),
     "a cost in text": lambda v: v.valid_count("0.1"),
     "a cost beyond the floats": lambda v: v.valid_count(10**400),
-    "the largest cost": lambda v: v.clipped_sum(BALL, 1.7e308, "p"),
+    "the largest cost": lambda v: v.sum_clipped(BALL, 1.7e308, "p"),
     "the smallest cost": lambda v: v.histograms(Magnitudes(), np.arange(D), 5e-324, "p"),
 }
 
 
-def after_error(table: np.ndarray, relation: Neighbours, ask, noise: Asked) -> tuple[type | None, str]:
-    session, view = opened(table, relation, noise)
+def after_error(table: np.ndarray, relation: Neighbors, ask, noise: Asked) -> tuple[type | None, str]:
+    session, view = open_session(table, relation, noise)
     noise.log.clear()
     try:
         ask(view)
@@ -195,7 +195,7 @@ def test_malformed_parameters_are_refused_before_the_charge_whatever_the_records
 
 
 def test_a_count_is_asked_at_one_number():
-    _, view = opened(RECORDS, ADD, Asked())
+    _, view = open_session(RECORDS, ADD, Asked())
     counts = view.within(BALL, EDGES, 3, 0.1)
     for point in (ONES, "1.0", None, math.inf, np.array([1.0])):
         with pytest.raises(KernelError):
@@ -204,14 +204,14 @@ def test_a_count_is_asked_at_one_number():
 
 def test_scores_are_counted_at_units_of_the_grid_that_they_were_prepared_for():
     """Beyond it, what is known of one unit does not say what it says of another."""
-    _, view = opened(RECORDS, ADD, Asked())
+    _, view = open_session(RECORDS, ADD, Asked())
     for counts in (
-        view.clipped_scores(SCORING, 0.5, 60.0, EDGES, 3, 0.1),
-        view.ring(0).unclipped_scores(SCORING, HALF, EDGES, 3, 0.1),
+        view.count_clipped_scores(SCORING, 0.5, 60.0, EDGES, 3, 0.1),
+        view.ring(0).count_unclipped(SCORING, HALF, EDGES, 3, 0.1),
     ):
-        for unit in (1e-300, 0.4, 2.1, 1e300, 0.0, -1.0):
+        for privacy_unit in (1e-300, 0.4, 2.1, 1e300, 0.0, -1.0):
             with pytest.raises(KernelError):
-                counts.at(unit)
+                counts.at(privacy_unit)
         counts.at(2.0)
 
 
@@ -220,10 +220,10 @@ def test_scores_are_counted_at_units_of_the_grid_that_they_were_prepared_for():
 
 def test_an_array_that_is_changed_later_changes_nothing():
     center, scale = np.zeros(D), np.ones(D)
-    _, view = opened(RECORDS, ADD, Asked())
-    directions = view.directions(Lookout(center, scale), None)
+    _, view = open_session(RECORDS, ADD, Asked())
+    directions = view.directions(DirectionCenter(center, scale), None)
     center[:], scale[:] = math.nan, -1.0
-    kept = opened(RECORDS, ADD, Asked())[1].directions(LOOKOUT, None)
+    kept = open_session(RECORDS, ADD, Asked())[1].directions(DIRECTION_CENTER, None)
     assert directions.unevenness(0.1).value == kept.unevenness(0.1).value
 
 
@@ -239,19 +239,23 @@ class Spy(np.ndarray):
 
 def test_arrays_of_a_programs_own_class_see_no_record():
     table = np.random.default_rng(1).normal(size=(57, D))
-    _, view = opened(table, ADD, Asked())
+    _, view = open_session(table, ADD, Asked())
     zeros, ones = np.zeros(D).view(Spy), np.ones(D).view(Spy)
-    view.outer_products(Lookout(zeros, ones)).togetherness(0.1)
-    view.clipped_sum(Ball(zeros, ones, 1.0), 0.1, "p")
+    view.outer_products(DirectionCenter(zeros, ones)).off_diagonal_norm(0.1)
+    view.sum_clipped(Ball(zeros, ones, 1.0), 0.1, "p")
     view.scores(Scoring(zeros, ones, 1.0), 1.0, 0.1)
     view.histograms(Offsets(zeros, ones), np.arange(D), 0.1, "p")
     view.lengths(BALL, EDGES.view(Spy), 0.1)
     view.ring(0).lengths(ones, HALF, 3, 0.1)
     axes = LearnedAxes(np.eye(D, 1).view(Spy), ones, ones)
-    view.directions(LOOKOUT, axes).spread(0.1)
-    view.rotated(axes, D).valid_count(0.1)
-    for shape in (Diagonal(ones), Dense(np.eye(D).view(Spy)), LowRank(np.eye(D, 1).view(Spy), ones[:1], 1.0)):
-        view.rescaled(shape).clipped_sum(BALL, 0.1, "p")
+    view.directions(DIRECTION_CENTER, axes).l1_norm(0.1)
+    view.rotate(axes, D).valid_count(0.1)
+    for shape in (
+        DiagonalCovariance(ones),
+        DenseCovariance(np.eye(D).view(Spy)),
+        LowRankCovariance(np.eye(D, 1).view(Spy), ones[:1], 1.0),
+    ):
+        view.rescale(shape).sum_clipped(BALL, 0.1, "p")
     assert not [shape for shape in Spy.seen if 57 in shape]
 
 
@@ -269,7 +273,7 @@ def test_a_switch_is_read_once_whatever_the_records():
     found = set()
     for table in TABLES:
         Counting.asked = 0
-        opened(table, ADD, Asked())[1].directions(LOOKOUT, None, spread_alone=Counting()).weight(0.1)
+        open_session(table, ADD, Asked())[1].directions(DIRECTION_CENTER, None, norm_alone=Counting()).weight(0.1)
         found.add(Counting.asked)
     assert found == {1}
 
@@ -281,8 +285,8 @@ def test_methods_put_into_an_instance_see_no_record():
     ball.__dict__["before"] = lambda units: ball
     cells = Offsets(ZEROS, ONES)
     cells.__dict__["cells"] = 10**3
-    _, view = opened(RECORDS, ADD, Asked())
-    view.clipped_sum(ball, 0.1, "p")
+    _, view = open_session(RECORDS, ADD, Asked())
+    view.sum_clipped(ball, 0.1, "p")
     assert view.histograms(cells, np.arange(D), 0.1, "p").value.shape == (D, 6)
     assert seen == []
 
@@ -292,20 +296,20 @@ def test_a_method_put_into_a_basis_sees_no_record(relation):
     def spy(rows):
         raise AssertionError("a program saw records")
 
-    _, view = opened(RECORDS, relation, Asked())
+    _, view = open_session(RECORDS, relation, Asked())
     basis = Cosine(D)
-    rotated, directions = view.rotated(basis, D), view.directions(LOOKOUT, basis)
-    basis.rotated = spy
-    rotated.basis.rotated = spy
-    directions.spread(0.1), rotated.valid_count(0.1), rotated.scores(SCORING, 1.0, 0.1)
+    rotated, directions = view.rotate(basis, D), view.directions(DIRECTION_CENTER, basis)
+    basis.rotate = spy
+    rotated.basis.rotate = spy
+    directions.l1_norm(0.1), rotated.valid_count(0.1), rotated.scores(SCORING, 1.0, 0.1)
     with pytest.raises(KernelError, match="own classes"):
-        view.rotated(basis, D)
+        view.rotate(basis, D)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_kernel_objects_are_not_copied(relation):
     """A copy of a session would have a phase of its own, and repeat its stability test."""
-    session, view = opened(RECORDS, relation, Asked())
+    session, view = open_session(RECORDS, relation, Asked())
     table = PrivateTable(space_of(RECORDS), BUDGET, relation, Asked())
     for each in (table, session, view, view.pairs(0), view.ring(0), view.within(BALL, EDGES, 3, 0.1)):
         for copied in (copy.copy, copy.deepcopy, pickle.dumps):
@@ -315,7 +319,7 @@ def test_kernel_objects_are_not_copied(relation):
 
 @pytest.mark.parametrize("name", ["relation", "budget", "count", "count_stddev"])
 def test_public_attributes_are_not_assigned(name):
-    session, view = opened(RECORDS, ADD, Asked())
+    session, view = open_session(RECORDS, ADD, Asked())
     table = PrivateTable(space_of(RECORDS), BUDGET, ADD, Asked())
     for each in (session, view, table):
         with pytest.raises(AttributeError):
@@ -328,8 +332,8 @@ def test_public_attributes_are_not_assigned(name):
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble])
 def test_short_floats_do_not_blur_the_filter(kind):
     """Squares of short floats stop adding up: 1000 small releases beside a large one would cost nothing."""
-    session, view = opened(RECORDS, ADD, Asked())
-    limit = gaussian_branches(ADD).menu[0].mu
+    session, view = open_session(RECORDS, ADD, Asked())
+    limit = gaussian_branches(ADD).branches[0].mu
     session.count_again(kind(1 / (0.9 * limit)))
 
     def ask_until_refused() -> None:
@@ -447,8 +451,8 @@ def test_a_direction_in_odd_axes_counts_at_most_one(bad):
     for relation in RELATIONS:
         found = []
         for table in (RECORDS[:4], RECORDS[:3] if relation is ADD else np.vstack([RECORDS[:3], ZEROS])):
-            _, view = opened(table, relation, Asked())
-            found.append(view.directions(LOOKOUT, axes).spread(0.1).value)
+            _, view = open_session(table, relation, Asked())
+            found.append(view.directions(DIRECTION_CENTER, axes).l1_norm(0.1).value)
         assert abs(found[0] - found[1]) <= 1
 
 
@@ -465,7 +469,7 @@ def test_arithmetic_on_records_raises_nothing_even_if_a_program_asks_for_it(rela
             table = np.vstack([RECORDS[:3], record, 5e-324 * ONES])
             for name, query in QUERIES.items():
                 if relation is ADD or name not in PUBLIC_SIZE:
-                    session, view = opened(table, relation, Asked(), by_entry=name in BY_ENTRY)
+                    session, view = open_session(table, relation, Asked(), by_entry=name in BY_ENTRY)
                     found = query(session, view, 0.1)
                     if hasattr(found, "at"):
                         found.at(1.0)
@@ -500,9 +504,9 @@ class TwoFaced(Calibration):
     shown = 0
 
     @property
-    def menu(self):
+    def branches(self):
         TwoFaced.shown += 1
-        return super().menu if TwoFaced.shown == 1 else (OnlyGaussian(1e3),)
+        return super().branches if TwoFaced.shown == 1 else (OnlyGaussian(1e3),)
 
 
 LADDER = Ladder((0, 0, 1, *(DENOMINATOR // 2**k for k in range(20, -1, -1))))
@@ -556,7 +560,7 @@ def test_numbers_of_branches_are_read_once_as_floats():
     branches = forged(ADD, untested=OnlyGaussian(np.float16(1e-3)), count_stddev=np.float32(30.0))
     session = PrivateTable(space_of(RECORDS), BUDGET, ADD, Asked()).open(branches)
     assert type(session.count_stddev) is float
-    assert {type(branch.mu) for branch in session.costs().menu} == {float}
+    assert {type(branch.mu) for branch in session.costs().branches} == {float}
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -564,7 +568,7 @@ def test_branches_of_other_classes_are_refused(relation):
     honest = gaussian_branches(relation)
     two_faced = TwoFaced(honest.count_stddev, (), untested=honest.untested)
     TwoFaced.shown = 0
-    for branches in (two_faced, None, "branches", honest.menu):
+    for branches in (two_faced, None, "branches", honest.branches):
         table = PrivateTable(space_of(RECORDS), BUDGET, relation, Asked())
         with pytest.raises(KernelError):
             table.open(branches)
@@ -607,21 +611,23 @@ def test_no_menu_that_is_accepted_costs_more_than_its_budget(seed):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_samples_of_samples_and_of_all(relation):
-    _, view = opened(RECORDS, relation, Asked())
-    held, within = view.nested_samples((0.2, 0.6), (10, 30), 40)
-    inner_held, inner = held.nested_samples((0.5, 0.9), (2, 5), 40)
+    _, view = open_session(RECORDS, relation, Asked())
+    held, within = view.draw_nested_samples((0.2, 0.6), (10, 30), 40)
+    inner_held, inner = held.draw_nested_samples((0.5, 0.9), (2, 5), 40)
     assert {each.dimension for each in (held, within, inner_held, inner)} == {D}
     for sample in (within, inner, inner_held.poisson_sample(0.5)):
-        for ask in (lambda s: s.valid_count(0.1), lambda s: s.nested_samples((0.1, 0.2), (1, 2), 3)):
+        for ask in (lambda s: s.valid_count(0.1), lambda s: s.draw_nested_samples((0.1, 0.2), (1, 2), 3)):
             with pytest.raises(KernelError, match="all records"):
                 ask(sample)
         sample.pairs(3).friends(HALF, 2, 0.1).at(1.0)
-    assert view.nested_samples((1.0, 1.0), (10, 30), 40) == (view, view)
+    assert view.draw_nested_samples((1.0, 1.0), (10, 30), 40) == (view, view)
     assert view.poisson_sample(7.0) is view
     inner_held.valid_count(0.1), inner_held.of_all().valid_count(0.1)
-    for empty in (view.poisson_sample(-1.0), view.nested_samples((-1.0, -0.5), (-2, -1), -3)[1]):
+    for empty in (view.poisson_sample(-1.0), view.draw_nested_samples((-1.0, -0.5), (-2, -1), -3)[1]):
         empty.pairs(-1).friends(HALF, 2, 0.1).at(1.0)
-    held, within = view.nested_samples((0.7, 0.2), (30, 10), 0)  # not nested: two samples, which is all that is needed
+    held, within = view.draw_nested_samples(
+        (0.7, 0.2), (30, 10), 0
+    )  # not nested: two samples, which is all that is needed
     held.valid_count(0.1), within.ring(0).lengths(ONES, HALF, 2, 0.1).at(1.0)
 
 
@@ -646,7 +652,7 @@ def test_answers_that_are_left_are_drawn_from_what_was_charged_whatever_came_bet
 def test_a_program_can_neither_replace_the_ledger_nor_ask_whether_records_are_valid():
     charged: list[object] = []
     table = PrivateTable(space_of(np.full((4, D), np.nan)), BUDGET, ADD, Asked())
-    table.require_valid("drop")
+    table.require_valid("complete-case")
     table.charge_with(charged.append)
     for attempt in (lambda: table.charge_with(print), lambda: table.require_valid("raise")):
         with pytest.raises(KernelError):
@@ -658,7 +664,7 @@ def test_a_program_can_neither_replace_the_ledger_nor_ask_whether_records_are_va
 
 
 def test_an_interrupted_search_releases_no_name(monkeypatch):
-    rest = Costs(Budget(0.4, 1e-7), ADD, (), gaussian_branches(ADD, Budget(0.4, 1e-7)).menu)
+    rest = Costs(Budget(0.4, 1e-7), ADD, (), gaussian_branches(ADD, Budget(0.4, 1e-7)).branches)
     costs = GroupCosts(Budget(1.0, 1e-6), Budget(0.4, 1e-7), None, rest)
     noise = Asked()
     groups = PrivateGroups(as_records(RECORDS), np.zeros(60, dtype=np.int64), ("rare",), costs, noise)

@@ -13,20 +13,20 @@ from exact.divergence import hockey_stick
 from privacy.asked import Asked
 
 from dimfree.accounting import events
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import calibrate_gaussian, calibrate_unlisted
 from dimfree.accounting.events import Costs, Unlisted
-from dimfree.accounting.sharing import gaussian_opening
+from dimfree.accounting.sharing import price_gaussian_opening
 from dimfree.data.people.labels import split_groups
 from dimfree.data.records import as_records
 from dimfree.kernel import GroupCosts, KernelError, PrivateGroups
 from dimfree.kernel import groups as groups_module
-from dimfree.kernel.groups import least_people, publishing
-from dimfree.shapes import Isotropic
+from dimfree.kernel.groups import calibrate_publication, min_group_size
+from dimfree.shapes import IsotropicCovariance
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 WHOLE, PART = Budget(1.0, 1e-6), Budget(0.3, 1e-7)
-SEARCHED = GroupCosts(WHOLE, PART, gaussian_opening(PART), gaussian_opening(PART))
+SEARCHED = GroupCosts(WHOLE, PART, price_gaussian_opening(PART), price_gaussian_opening(PART))
 LISTED = replace(SEARCHED, search=None)
 
 
@@ -62,17 +62,17 @@ class Drawn(Asked):
 @pytest.fixture
 def coarse(monkeypatch):
     """Whole people as the grid of the noise, so that outcomes can be listed."""
-    monkeypatch.setattr(events, "LEAST_STDDEV", STDDEV / 2)
+    monkeypatch.setattr(events, "MIN_STDDEV", STDDEV / 2)
     monkeypatch.setattr(events, "EPSILON_SHARE", math.inf)
     free = SimpleNamespace(delta=lambda: 0.0)  # its check takes long, and is made for every draw
     monkeypatch.setattr(groups_module, "Runs", lambda *runs: free)
     branch = Unlisted(1 / STDDEV, FAILURE)
     monkeypatch.setattr(groups_module, "calibrate_unlisted", lambda budget: branch)
-    monkeypatch.setattr(groups_module, "keys_opening", lambda budget: Costs(budget, ADD, (), (branch,)))
+    monkeypatch.setattr(groups_module, "price_key_search", lambda budget: Costs(budget, ADD, (), (branch,)))
 
 
-def masses(stddev=STDDEV, reach=REACH):
-    weights = {z: math.exp(-(z**2) / (2 * stddev**2)) for z in range(-reach, reach + 1)}
+def masses(stddev=STDDEV, clipping=REACH):
+    weights = {z: math.exp(-(z**2) / (2 * stddev**2)) for z in range(-clipping, clipping + 1)}
     total = math.fsum(weights.values())
     return {z: weight / total for z, weight in weights.items()}
 
@@ -107,7 +107,7 @@ def gaussian_curve(level):
 
 def lone_tail():
     """P(the key of one person is published) by the threshold of the code."""
-    least = publishing(Unlisted(1 / STDDEV, FAILURE), ADD)[2]
+    least = calibrate_publication(Unlisted(1 / STDDEV, FAILURE), ADD)[2]
     return math.fsum(mass for z, mass in masses().items() if 1 + z >= least)
 
 
@@ -129,15 +129,15 @@ def test_the_divergence_is_at_most_the_claim_on_every_table(coarse):
 
 def with_threshold(change):
     def published(*given):
-        event, bits, least = publishing(*given)
+        event, bits, least = calibrate_publication(*given)
         return event, bits, change(least, bits)
 
     return published
 
 
 MUTANTS = {  # name in `groups` -> what stands there instead
-    "a threshold lower by one person": ("publishing", with_threshold(lambda least, bits: least - 2**bits)),
-    "a key is published if seen": ("publishing", with_threshold(lambda least, bits: -(2**62))),
+    "a threshold lower by one person": ("calibrate_publication", with_threshold(lambda least, bits: least - 2**bits)),
+    "a key is published if seen": ("calibrate_publication", with_threshold(lambda least, bits: -(2**62))),
     "keys in the order of appearance": ("public_order", lambda key: 0),
 }
 
@@ -153,8 +153,8 @@ def test_a_mutant_exceeds_it(coarse, monkeypatch, name):
 @pytest.mark.parametrize(("relation", "cells"), [(ADD, 1), (REPLACE, 2)])
 def test_the_key_of_one_person_is_published_with_the_failure_at_most(monkeypatch, stddev, failure, relation, cells):
     """By the sum over the law of the discrete noise; one person less, and it would be more, up to the grid."""
-    monkeypatch.setattr(events, "LEAST_STDDEV", stddev / 4)
-    event, bits, least = publishing(Unlisted(math.sqrt(cells) / stddev, failure), relation)
+    monkeypatch.setattr(events, "MIN_STDDEV", stddev / 4)
+    event, bits, least = calibrate_publication(Unlisted(math.sqrt(cells) / stddev, failure), relation)
     assert event.stddev == pytest.approx(stddev * 2**bits)
     weights = masses(event.stddev, math.ceil(60 * event.stddev))
     assert cells * math.fsum(mass for z, mass in weights.items() if 2**bits + z >= least) <= failure
@@ -174,7 +174,7 @@ def test_a_search_draws_for_every_key_that_somebody_holds_what_it_is_charged():
 
 
 def test_the_least_number_of_people_is_the_first_that_is_named_without_noise():
-    least = math.ceil(least_people(calibrate_unlisted(PART), ADD))
+    least = math.ceil(min_group_size(calibrate_unlisted(PART), ADD))
     for people, names in ((least - 1, ()), (least, ("x",))):
         groups = groups_of(["x"] * people)
         groups.search()
@@ -201,7 +201,7 @@ def opened_count(table):
 def test_every_record_is_in_one_group_at_most():
     groups = groups_of([1] * 5 + [2] * 3 + [None] * 4, LISTED)
     assert groups.names == (1, 2)
-    shape = Isotropic(1.0)
+    shape = IsotropicCovariance(1.0)
     assert [opened_count(groups.group(place, shape, by_entry=False)) for place in (0, 1)] == [5, 3]
 
 
@@ -209,13 +209,13 @@ def test_records_of_keys_that_are_not_published_are_nobodys():
     groups = groups_of(["a"] * 400 + ["rare"] + ["b"] * 300 + [None] * 9)
     groups.search()
     assert groups.names == ("a", "b")
-    shape = Isotropic(1.0)
+    shape = IsotropicCovariance(1.0)
     assert [opened_count(groups.group(place, shape, by_entry=False)) for place in (0, 1)] == [400, 300]
     assert opened_count(groups.overall(shape, by_entry=False)) == 700
 
 
 def test_tables_are_handed_out_once_after_the_names_under_their_own_costs():
-    groups, shape = groups_of(["a"] * 400), Isotropic(1.0)
+    groups, shape = groups_of(["a"] * 400), IsotropicCovariance(1.0)
     for early in (lambda: groups.names, lambda: groups.group(0, shape, by_entry=False)):
         with pytest.raises(KernelError, match="names have not been released"):
             early()
@@ -237,11 +237,14 @@ def test_tables_are_handed_out_once_after_the_names_under_their_own_costs():
 
 
 def test_runs_that_exceed_the_budget_are_refused_and_what_is_not_charged_is_not_handed_out():
-    for greedy in (replace(SEARCHED, budget=Budget(0.35, 1e-7)), replace(SEARCHED, group=gaussian_opening(WHOLE))):
+    for greedy in (
+        replace(SEARCHED, budget=Budget(0.35, 1e-7)),
+        replace(SEARCHED, group=price_gaussian_opening(WHOLE)),
+    ):
         with pytest.raises(KernelError, match="exceed the budget"):
             groups_of(["a"], greedy)
     with pytest.raises(KernelError, match="No run over all groups"):
-        groups_of(["a"], replace(LISTED, overall=None)).overall(Isotropic(1.0), by_entry=False)
+        groups_of(["a"], replace(LISTED, overall=None)).overall(IsotropicCovariance(1.0), by_entry=False)
     with pytest.raises(KernelError, match="searched once, if they are not listed"):
         groups_of(["a"], LISTED).search()
 
@@ -251,4 +254,4 @@ def test_the_number_of_groups_costs_nothing():
     assert len(SEARCHED.runs) == 3
     groups = groups_of(list(range(50)), LISTED)
     for place in range(50):
-        groups.group(place, Isotropic(1.0), by_entry=False)
+        groups.group(place, IsotropicCovariance(1.0), by_entry=False)

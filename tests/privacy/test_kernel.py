@@ -15,13 +15,13 @@ from privacy.asked import (
     branches_with_test,
     core,
     gaussian_branches,
-    opened,
+    open_session,
     session_with_test,
     space_of,
 )
 from privacy.test_queries import QUERIES
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import Calibration, shortest_ladder
 from dimfree.accounting.events import Gaussian, OnlyGaussian, Tested
 from dimfree.accounting.precision import compose, largest_mu
@@ -30,10 +30,10 @@ from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import ChargedNoise
 from dimfree.kernel.statistics.clipped_sum import Ball
 from dimfree.kernel.statistics.soft_histogram import Offsets
-from dimfree.kernel.statistics.unit_vectors import Lookout
-from dimfree.shapes import Isotropic
+from dimfree.kernel.statistics.unit_vectors import DirectionCenter
+from dimfree.shapes import IsotropicCovariance
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 RELATIONS = (ADD, REPLACE)
 EDGES = np.array([0.5, 1.0, 2.0])
 BALL = Ball(np.zeros(3), 1.0, 1.0)
@@ -54,9 +54,9 @@ def test_a_table_is_opened_once_and_one_branch_is_taken(relation):
         private.open(branches)
     with pytest.raises(KernelError, match="no branch is taken"):
         session.count_again(1.0)
-    session.take(branches.menu[-1])
+    session.take(branches.branches[-1])
     with pytest.raises(KernelError, match="taken, once"):
-        session.take(branches.menu[0])
+        session.take(branches.branches[0])
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -64,7 +64,9 @@ def test_branches_that_exceed_the_budget_are_refused(relation):
     wide = gaussian_branches(relation, Budget(21.0, 1e-3))
     with pytest.raises(KernelError, match="exceed the budget"):
         table(relation).open(wide)
-    louder = replace(gaussian_branches(relation), untested=OnlyGaussian(gaussian_branches(relation).menu[0].mu * 1.01))
+    louder = replace(
+        gaussian_branches(relation), untested=OnlyGaussian(gaussian_branches(relation).branches[0].mu * 1.01)
+    )
     with pytest.raises(KernelError, match="exceed the budget"):
         table(relation).open(louder)
     table(relation).open(gaussian_branches(relation))
@@ -108,19 +110,19 @@ def test_only_a_branch_that_was_opened_can_be_taken():
 class Unread(Space):
     """Records that must not be looked at."""
 
-    def summed(self, *_: object, **__: object) -> np.ndarray:
+    def sum_over(self, *_: object, **__: object) -> np.ndarray:
         raise AssertionError("a record was read")
 
-    listed = chosen_blocks = summed
+    listed = chosen_blocks = sum_over
 
 
 def unread_view(relation=ADD):
-    space = Unread(space_of(RECORDS).records, Isotropic(1.0))
+    space = Unread(space_of(RECORDS).records, IsotropicCovariance(1.0))
     noise = Asked()
     branches = gaussian_branches(relation)
     session = PrivateTable(space, BUDGET, relation, noise).open(branches)
     noise.log.clear()
-    return session, session.take(branches.menu[0]), noise
+    return session, session.take(branches.branches[0]), noise
 
 
 # distances and a ring are made before anything is asked of them; nothing of either leaves before a charge
@@ -155,10 +157,10 @@ class Peeking(Ball):
 def test_a_program_passes_no_code():
     _, view, _ = unread_view()
     for ask in (
-        lambda: view.clipped_sum(Peeking(np.zeros(3), 1.0, 1.0), 0.1, "p"),
+        lambda: view.sum_clipped(Peeking(np.zeros(3), 1.0, 1.0), 0.1, "p"),
         lambda: view.histograms(type("Own", (Offsets,), {})(np.zeros(3), np.ones(3)), np.arange(3), 0.1, "p"),
-        lambda: view.rescaled(type("Own", (Isotropic,), {})(1.0)),
-        lambda: view.directions(Lookout(np.zeros(3), np.ones(3)), object()),
+        lambda: view.rescale(type("Own", (IsotropicCovariance,), {})(1.0)),
+        lambda: view.directions(DirectionCenter(np.zeros(3), np.ones(3)), object()),
     ):
         with pytest.raises(KernelError, match="own classes"):
             ask()
@@ -171,7 +173,7 @@ def test_no_more_noise_is_drawn_than_was_charged():
         noise.draw(2)
     with pytest.raises(KernelError, match="More numbers"):
         noise.draw(-1)
-    _, view = opened(RECORDS, ADD, Asked())
+    _, view = open_session(RECORDS, ADD, Asked())
     answers = view.within(BALL, EDGES, 2, 0.1)
     answers.at(0.5), answers.at(0.5)
     with pytest.raises(KernelError, match="More numbers"):
@@ -181,9 +183,9 @@ def test_no_more_noise_is_drawn_than_was_charged():
 
 
 def test_a_sample_by_a_mask_answers_no_sums():
-    _, view = opened(RECORDS, ADD, Asked())
+    _, view = open_session(RECORDS, ADD, Asked())
     sample = view.poisson_sample(0.5)
-    for ask in (lambda: sample.clipped_sum(BALL, 0.1, "p"), lambda: sample.poisson_sample(0.5)):
+    for ask in (lambda: sample.sum_clipped(BALL, 0.1, "p"), lambda: sample.poisson_sample(0.5)):
         with pytest.raises(KernelError, match="all records"):
             ask()
 
@@ -196,7 +198,7 @@ def test_a_test_that_does_not_pass_closes_the_session(relation):
     session, view, branch, _ = session_with_test(relation, heads=False)
     assert core(view, branch, relation) is None
     with pytest.raises(KernelError, match="did not pass"):
-        view.clipped_sum(BALL, 0.01, "p")
+        view.sum_clipped(BALL, 0.01, "p")
     with pytest.raises(KernelError, match="one stability test"):
         core(view, branch, relation)
     assert session.costs().after == ()
@@ -207,13 +209,13 @@ def test_one_test_and_what_follows_within_the_branch(relation):
     session, view, branch, _ = session_with_test(relation)
     searched = view.pairs(0).friends(Fraction(1, 2), 3, branch.search_mu / 2)
     with pytest.raises(KernelError, match="exceeds"):
-        view.clipped_sum(BALL, branch.search_mu, "p")  # before the test: what is left of the searches
+        view.sum_clipped(BALL, branch.search_mu, "p")  # before the test: what is left of the searches
     assert core(view, branch, relation).event.mu == pytest.approx(branch.mu / 2)
     with pytest.raises(KernelError, match="one stability test"):
         core(view, branch, relation)
-    view.clipped_sum(BALL, branch.mu / 2, "p")
+    view.sum_clipped(BALL, branch.mu / 2, "p")
     with pytest.raises(KernelError, match="exceeds"):
-        view.clipped_sum(BALL, branch.mu / 2 * 1.5, "p")
+        view.sum_clipped(BALL, branch.mu / 2 * 1.5, "p")
     costs = session.costs()
     assert costs.searches == (searched.event,)
     assert [event.purpose for event in costs.after] == ["mean", "p"]
@@ -234,26 +236,26 @@ class RandomProgram(RuleBasedStateMachine):
 
     @rule(name=strategies.sampled_from(sorted(QUERIES)), share=strategies.floats(-0.1, 1.2))
     def ask(self, name: str, share: float) -> None:
-        self.tried(lambda: QUERIES[name](self.session, self.view, share * self.branch.mu))
+        self.try_shares(lambda: QUERIES[name](self.session, self.view, share * self.branch.mu))
 
     @rule(share=strategies.floats(0, 1.2))
     def search(self, share: float) -> None:
-        self.tried(lambda: self.view.pairs(0).friends(Fraction(1, 2), 4, share * self.branch.search_mu))
+        self.try_shares(lambda: self.view.pairs(0).friends(Fraction(1, 2), 4, share * self.branch.search_mu))
 
     @rule(share=strategies.floats(0, 1.2))
     def core(self, share: float) -> None:
-        self.tried(lambda: core(self.view, self.branch, ADD, mu=share * self.branch.mu))
+        self.try_shares(lambda: core(self.view, self.branch, ADD, mu=share * self.branch.mu))
 
     @rule(stddev=strategies.floats(0.1, 1e4))
     def count_again(self, stddev: float) -> None:
-        self.tried(lambda: self.session.count_again(stddev))
+        self.try_shares(lambda: self.session.count_again(stddev))
 
     @precondition(lambda self: self.answers)
     @rule(place=strategies.integers(0, 10))
     def answer(self, place: int) -> None:
-        self.tried(lambda: self.answers[place % len(self.answers)].at(1.0))
+        self.try_shares(lambda: self.answers[place % len(self.answers)].at(1.0))
 
-    def tried(self, ask) -> None:
+    def try_shares(self, ask) -> None:
         before, drawn = self.session.costs(), self.drawn
         try:
             found = ask()
@@ -293,8 +295,8 @@ TestRandomPrograms.settings = settings(max_examples=30, stateful_step_count=15, 
 
 def test_sessions_of_the_kernel_are_closed_objects():
     """No attribute is added to a kernel object by mistake."""
-    _, view = opened(RECORDS, ADD, Asked())
-    for each in (view, view.pairs(0), view.ring(0), table(), opened(RECORDS, ADD, Asked())[0]):
+    _, view = open_session(RECORDS, ADD, Asked())
+    for each in (view, view.pairs(0), view.ring(0), table(), open_session(RECORDS, ADD, Asked())[0]):
         with pytest.raises(AttributeError):
             each.records = RECORDS
     assert isinstance(view._session, Session)

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from privacy.asked import Asked, space_of
 
-from dimfree import SeededNoise
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.events import Costs
 from dimfree.kernel import KernelError, PrivateTable, View
+from dimfree.testing import SeededNoise
 
 PROGRAM = runpy.run_path(str(Path(__file__).parents[2] / "examples/own_program.py"))
 ROWS = np.random.default_rng(1).gamma(2.0, 30.0, size=(5000, 1))
 BUDGET = Budget(1.0, 1e-6)
-both = pytest.mark.parametrize("relation", list(Neighbours))
+both = pytest.mark.parametrize("relation", list(Neighbors))
 
 
 def released(relation, noise=None, **given):
@@ -44,9 +44,9 @@ def test_one_record_moves_it_through_charged_releases_alone(relation):
 
 @both
 def test_a_program_that_asks_for_ten_times_less_noise_is_refused(monkeypatch, relation):
-    right = View.clipped_sum
-    monkeypatch.setattr(View, "clipped_sum", lambda self, ball, mu, purpose: right(self, ball, 10 * mu, purpose))
-    with pytest.raises(KernelError, match="exceeds what is left"):
+    right = View.sum_clipped
+    monkeypatch.setattr(View, "sum_clipped", lambda self, ball, mu, purpose: right(self, ball, 10 * mu, purpose))
+    with pytest.raises(KernelError, match="exceeds the rest"):
         released(relation)
 
 
@@ -55,7 +55,7 @@ def test_a_program_that_pays_twice_with_the_same_budget_is_refused(monkeypatch, 
     """The budget is not lowered after the histogram."""
     right = View.lengths
     monkeypatch.setattr(View, "lengths", lambda self, ball, edges, mu: right(self, ball, edges, mu / 0.3))
-    with pytest.raises(KernelError, match="exceeds what is left"):
+    with pytest.raises(KernelError, match="exceeds the rest"):
         released(relation)
 
 
@@ -73,7 +73,7 @@ def test_a_release_that_a_program_forgets_is_charged(monkeypatch, relation):
 
 
 def test_a_table_is_opened_once():
-    table = PrivateTable(space_of(ROWS), BUDGET, Neighbours.ADD_REMOVE, SeededNoise(3))
+    table = PrivateTable(space_of(ROWS), BUDGET, Neighbors.ADD_REMOVE, SeededNoise(3))
     PROGRAM["clipped_mean"](table)
     with pytest.raises(KernelError, match="opened once"):
         PROGRAM["clipped_mean"](table)

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies
 from hypothesis.extra import numpy as arrays
-from privacy.asked import Asked, branches_with_test, opened
+from privacy.asked import Asked, branches_with_test, open_session
 
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import Neighbors
 from dimfree.accounting.events import SEARCH_STEPS, Gaussian
 from dimfree.kernel import NoisyCounts, Released, Session, View
 from dimfree.kernel import directions as outer
@@ -37,7 +37,7 @@ from dimfree.kernel.statistics.secret_ring import pair_scoring
 from dimfree.kernel.statistics.soft_histogram import STEP, Magnitudes, Offsets
 from dimfree.kernel.statistics.stable import core_sensitivity
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 RELATIONS = (ADD, REPLACE)
 MU = 0.4
 FAR = 2**40  # steps of noise: so far that the difference of two released floats is exact enough
@@ -49,8 +49,8 @@ def ball(view: View, cap: float = math.inf) -> Ball:
     return Ball(np.full(view.dimension, 0.3), 1.0, 1.0, cap=cap)
 
 
-def lookout(view: View) -> directions.Lookout:
-    return directions.Lookout(np.zeros(view.dimension), np.ones(view.dimension))
+def lookout(view: View) -> directions.DirectionCenter:
+    return directions.DirectionCenter(np.zeros(view.dimension), np.ones(view.dimension))
 
 
 def directions_of(view: View) -> outer.Directions:
@@ -75,13 +75,13 @@ def all_columns(view: View) -> np.ndarray:
 
 Query = Callable[[Session, View, float], Released | NoisyCounts]
 QUERIES: dict[str, Query] = {
-    "clipped sum": lambda s, v, mu: v.clipped_sum(ball(v), mu, "p"),
-    "capped sum": lambda s, v, mu: v.clipped_sum(ball(v, 0.4), mu, "p"),
-    "block of a sum": lambda s, v, mu: v.clipped_sum(Ball(np.zeros(v.dimension), 1.0, 0.5, np.array([0])), mu, "p"),
+    "sum clipped": lambda s, v, mu: v.sum_clipped(ball(v), mu, "p"),
+    "capped sum": lambda s, v, mu: v.sum_clipped(ball(v, 0.4), mu, "p"),
+    "block of a sum": lambda s, v, mu: v.sum_clipped(Ball(np.zeros(v.dimension), 1.0, 0.5, np.array([0])), mu, "p"),
     "shell sum": lambda s, v, mu: v.shell_sum(ball(v), 0.6, mu),
     "thin shell sum": lambda s, v, mu: v.shell_sum(ball(v), 0.998, mu),
     "scores": lambda s, v, mu: v.scores(scoring(v), 1.0, mu),
-    "clipped scores": lambda s, v, mu: v.clipped_scores(scoring(v), 0.5, 3.0, EDGES, len(EDGES), mu),
+    "count clipped scores": lambda s, v, mu: v.count_clipped_scores(scoring(v), 0.5, 3.0, EDGES, len(EDGES), mu),
     "missing": lambda s, v, mu: v.missing(mu),
     "missing by column": lambda s, v, mu: v.missing_by_column(1.7, mu),
     "lengths": lambda s, v, mu: v.lengths(ball(v), EDGES, mu),
@@ -91,19 +91,27 @@ QUERIES: dict[str, Query] = {
     "magnitudes": lambda s, v, mu: v.histograms(Magnitudes(), all_columns(v), mu, "p"),
     "unevenness": lambda s, v, mu: directions_of(v).unevenness(mu),
     "weight": lambda s, v, mu: directions_of(v).weight(mu),
-    "spread": lambda s, v, mu: directions_of(v).spread(mu),
-    "togetherness": lambda s, v, mu: v.outer_products(lookout(v)).togetherness(mu),
+    "spread": lambda s, v, mu: directions_of(v).l1_norm(mu),
+    "togetherness": lambda s, v, mu: v.outer_products(lookout(v)).off_diagonal_norm(mu),
     "outer products": lambda s, v, mu: v.outer_products(lookout(v)).matrix(mu),
     "ring scores": lambda s, v, mu: v.ring(0).scores(ring_scoring(v), 1.0, mu),
     "ring lengths": lambda s, v, mu: v.ring(0).lengths(np.ones(v.dimension), HALF, len(EDGES), mu),
-    "ring units": lambda s, v, mu: v.ring(0).unclipped_scores(ring_scoring(v), HALF, EDGES, len(EDGES), mu),
+    "ring units": lambda s, v, mu: v.ring(0).count_unclipped(ring_scoring(v), HALF, EDGES, len(EDGES), mu),
     "friends": lambda s, v, mu: v.pairs(0).friends(HALF, len(EDGES), mu),
     "second count": lambda s, v, mu: s.count_again(1 / mu),
     "valid count": lambda s, v, mu: v.valid_count(mu),
 }
 BY_ENTRY = ("missing", "missing by column")
 PUBLIC_SIZE = ("second count",)  # released under add-remove only
-OWN_METHODS = {"rescaled", "rotated", "of_all", "nested_samples", "poisson_sample", "pairs", "ring"}  # release nothing
+OWN_METHODS = {
+    "rescale",
+    "rotate",
+    "of_all",
+    "draw_nested_samples",
+    "poisson_sample",
+    "pairs",
+    "ring",
+}  # release nothing
 
 
 def test_every_query_has_a_line_above():
@@ -113,7 +121,7 @@ def test_every_query_has_a_line_above():
     assert public - OWN_METHODS <= asked
 
 
-def released(name: str, table: np.ndarray, relation: Neighbours, turn: int) -> tuple[np.ndarray, object, list]:
+def released(name: str, table: np.ndarray, relation: Neighbors, turn: int) -> tuple[np.ndarray, object, list]:
     """The statistic in steps of its grid, the event, and what the noise was asked for.
 
     All noisy answers are asked at one point, whose `turn` it is: then they all move at once.
@@ -121,7 +129,7 @@ def released(name: str, table: np.ndarray, relation: Neighbours, turn: int) -> t
     values, events, logs = [], [], []
     for draw in (0, FAR):
         noise = Asked(draw)
-        session, view = opened(table, relation, noise, by_entry=name in BY_ENTRY)
+        session, view = open_session(table, relation, noise, by_entry=name in BY_ENTRY)
         found = QUERIES[name](session, view, MU)
         if isinstance(found, NoisyCounts):
             values.append(np.array([found.at(float(EDGES[turn % len(EDGES)])) for _ in EDGES]))
@@ -135,7 +143,7 @@ def released(name: str, table: np.ndarray, relation: Neighbours, turn: int) -> t
     return statistic.ravel(), events[0], logs[0]
 
 
-def complaint(name: str, relation: Neighbours, table: np.ndarray, other: np.ndarray, turn: int) -> str:
+def complaint(name: str, relation: Neighbors, table: np.ndarray, other: np.ndarray, turn: int) -> str:
     """What is wrong for one pair of neighboring tables; empty if nothing is."""
     (here, event, asked), (there, _, _) = (released(name, each, relation, turn) for each in (table, other))
     if {stddev for stddev, _ in asked} != {event.stddev}:
@@ -160,7 +168,7 @@ def odd_records(rng: np.random.Generator, d: int) -> Iterator[np.ndarray]:
 
 
 @cache
-def neighbors(d: int) -> list[tuple[Neighbours, np.ndarray, np.ndarray]]:
+def neighbors(d: int) -> list[tuple[Neighbors, np.ndarray, np.ndarray]]:
     rng = np.random.default_rng(d)
     records = list(odd_records(rng, d))
     between = np.vstack([np.zeros(d), np.r_[0, 1.414, np.zeros(d - 2)]])
@@ -205,10 +213,10 @@ def test_the_same_for_random_neighbors(name, data):
 # ---- the core's mean: behind its test, on tables that are stable
 
 
-def core_mean(table: np.ndarray, relation: Neighbours, draw: int) -> Released:
+def core_mean(table: np.ndarray, relation: Neighbors, draw: int) -> Released:
     noise = Asked(draw)
     branches = branches_with_test(relation)
-    _, view = opened(table, relation, noise, branches)
+    _, view = open_session(table, relation, noise, branches)
     floor = None if relation is REPLACE else len(table) - 20
     return view.pairs(0).core_mean(3.0, Fraction(9, 10), 6, floor, branches.tested[0].mu * 0.9)
 
@@ -359,7 +367,7 @@ def uncharged(self: Session, event: Gaussian) -> ChargedNoise:
 OWN_LINE = ("outer products", "second count")  # charged on lines of their own
 MUTANTS: dict[str, tuple[str, Mutant]] = {  # what is wrong -> the query that shows it
     **{f"0.7 of what moves: {name}": (name, understated(0.7)) for name in QUERIES if name not in OWN_LINE},
-    "sum charged as an arrival": ("clipped sum", as_arrivals(views, "CHANGED_RECORDS")),
+    "sum charged as an arrival": ("sum clipped", as_arrivals(views, "CHANGED_RECORDS")),
     "shell charged as an arrival": ("shell sum", as_arrivals(views, "CHANGED_RECORDS")),
     "shell keeps what lies within": (
         "shell sum",
@@ -378,20 +386,20 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {  # what is wrong -> the query that sh
     "ring's target in whole pairs": ("ring lengths", instead(pairs, "excess", whole_pairs)),
     "friends charged one record": ("friends", instead(pairs, "share_sensitivity", lambda *_: 1.0)),
     "answers charged as one": ("within", instead(math, "sqrt", lambda _: 1.0)),
-    "half the noise": ("clipped sum", made(Session, "_release", halved)),
+    "half the noise": ("sum clipped", made(Session, "_release", halved)),
     "noise that is not charged": ("second count", instead(Session, "_charge", uncharged)),
-    "clipped to nearest": ("clipped sum", instead(clip, "_shortened", rounded_to_nearest)),
-    "not clipped": ("capped sum", instead(clip, "_shortened", lambda steps, *_: steps)),
+    "clipped to nearest": ("sum clipped", instead(clip, "_shorten", rounded_to_nearest)),
+    "not clipped": ("capped sum", instead(clip, "_shorten", lambda steps, *_: steps)),
     "scores with a sign": ("scores", made(Scoring, "scores", signed)),
-    "missing entries not clipped": ("missing by column", instead(views, "clipped_missing", without_clipping)),
+    "missing entries not clipped": ("missing by column", instead(views, "clip_missing", without_clipping)),
     "weights of two whole cells": ("soft histogram", made(soft_histogram, "_NEXT", whole_weights)),
     "directions 2% too long": ("outer products", made(directions, "unit_steps", longer)),
     "directions by largest coordinate": (
         "togetherness",
         instead(directions, "unit_steps", by_largest_coordinate),
     ),
-    "squares clipped by one coordinate": ("unevenness", made(directions, "clipped_total", first_coordinate_alone)),
-    "42 beside the diagonal": ("outer products", instead(outer, "BESIDE", 42)),
+    "squares clipped by one coordinate": ("unevenness", made(directions, "total_clipped", first_coordinate_alone)),
+    "42 beside the diagonal": ("outer products", instead(outer, "CROSS", 42)),
 }
 
 

@@ -16,8 +16,8 @@ from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.friends import to_steps
 from dimfree.kernel.statistics.secret_ring import ring_lengths
-from dimfree.kernel.statistics.unit_vectors import Lookout
-from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank
+from dimfree.kernel.statistics.unit_vectors import DirectionCenter
+from dimfree.shapes import DenseCovariance, DiagonalCovariance, IsotropicCovariance, LowRankCovariance
 from dimfree.shapes.exact_product import SlicedMatrix
 
 WIDTH = 130
@@ -25,19 +25,19 @@ SIZES = (1, 2, 3, 63, 64, 65)  # batches, about the blocks of a matrix product
 TURN = np.linalg.qr(np.random.default_rng(19).normal(size=(WIDTH, WIDTH)))[0]
 SPREAD = np.geomspace(100.0, 0.01, WIDTH)
 MAPS = {
-    "Isotropic": Isotropic(2.0).rescale,
-    "Diagonal": Diagonal(SPREAD).rescale,
-    "Dense": Dense(TURN * SPREAD @ TURN.T).rescale,
-    "LowRank": LowRank(TURN[:, :3], [9.0, 4.0, 2.0], 1.0).rescale,
+    "IsotropicCovariance": IsotropicCovariance(2.0).rescale,
+    "DiagonalCovariance": DiagonalCovariance(SPREAD).rescale,
+    "DenseCovariance": DenseCovariance(TURN * SPREAD @ TURN.T).rescale,
+    "LowRankCovariance": LowRankCovariance(TURN[:, :3], [9.0, 4.0, 2.0], 1.0).rescale,
     "product": SlicedMatrix(TURN).product,
     "grid": lambda rows: to_steps(rows, 0.01),
     "norms": lambda rows: norms(rows, 30.0),
-    "lengths on the ring": lambda rows: ring_lengths(Space(as_records(rows), Isotropic(1.0)), SPREAD),
-    "directions": Lookout(SPREAD, 1 / SPREAD).directions,
-    "cosine transform": Cosine(WIDTH).rotated,
-    "given axes": Given(TURN).rotated,
-    "axes of another process": pickle.loads(pickle.dumps(Given(TURN))).rotated,
-    "learned axes": LearnedAxes(TURN[:, :3], SPREAD, np.sqrt(SPREAD)).rotated,
+    "lengths on the ring": lambda rows: ring_lengths(Space(as_records(rows), IsotropicCovariance(1.0)), SPREAD),
+    "directions": DirectionCenter(SPREAD, 1 / SPREAD).directions,
+    "cosine transform": Cosine(WIDTH).rotate,
+    "given axes": Given(TURN).rotate,
+    "axes of another process": pickle.loads(pickle.dumps(Given(TURN))).rotate,
+    "learned axes": LearnedAxes(TURN[:, :3], SPREAD, np.sqrt(SPREAD)).rotate,
     "a batched product": lambda rows: (rows - rows.mean(axis=0)) @ TURN,  # must be caught
 }
 RIGHT = [name for name in MAPS if name != "a batched product"]

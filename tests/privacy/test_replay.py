@@ -19,8 +19,8 @@ from privacy.border import NoNoise, Scripted, Transcript
 from routes import early_samples, with_options
 from scipy import sparse
 
-from dimfree import release_mean, release_means
-from dimfree.accounting.budget import Neighbours
+from dimfree import release_group_means, release_mean
+from dimfree.accounting.budget import Neighbors
 from dimfree.kernel import (
     Directions,
     NoisyCounts,
@@ -32,9 +32,9 @@ from dimfree.kernel import (
     Session,
     View,
 )
-from dimfree.shapes import Dense, LowRank
+from dimfree.shapes import DenseCovariance, LowRankCovariance
 
-pytestmark = pytest.mark.filterwarnings("ignore::dimfree.accounting.budget.WeakGuaranteeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::dimfree.errors.WeakGuaranteeWarning")
 
 
 # ---- the ways to release
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::dimfree.accounting.budget.WeakG
 
 def mean(kind=np.asarray, early=None, **options):
     """`early`: about how many records everything before the last look sees."""
-    given = with_options(**{"epsilon": 20.0, "delta": 1e-3, "on_missing": "drop", **options})
+    given = with_options(**{"epsilon": 20.0, "delta": 1e-3, "missing": "complete-case", **options})
 
     def call(table, **rest):
         with early_samples(early) if early else nullcontext():
@@ -53,10 +53,10 @@ def mean(kind=np.asarray, early=None, **options):
 
 def grouped(keys=("above", "below"), **options):
     """Groups by the sign of the first coordinate."""
-    given = {"keys": keys, "epsilon": 20.0, "delta": 1e-3, "on_missing": "drop", **options}
+    given = {"groups": keys, "epsilon": 20.0, "delta": 1e-3, "missing": "complete-case", **options}
 
-    def call(table, neighbours, **rest):
-        return release_means(table, groups=np.where(np.signbit(table[:, 0]), "below", "above"), **given, **rest)
+    def call(table, neighbors, **rest):
+        return release_group_means(table, by=np.where(np.signbit(table[:, 0]), "below", "above"), **given, **rest)
 
     return call
 
@@ -66,7 +66,7 @@ def persons(**options):
 
     def call(table, **rest):
         keys = np.concatenate([np.arange(len(table)), np.arange(len(table))[::-1]]) + 1000
-        return mean(unit=keys, **options)(np.concatenate([table, table[::-1]]), **rest)
+        return mean(privacy_unit=keys, **options)(np.concatenate([table, table[::-1]]), **rest)
 
     return call
 
@@ -112,8 +112,8 @@ LOW = {"epsilon": 2.0, "delta": 1e-2}
 gapped_units, of_24, of_400 = partial(gapped, table=mixed), partial(ordinary, columns=24), partial(ordinary, rows=400)
 WAYS: dict[str, tuple[Callable[..., Any], Callable[..., np.ndarray]]] = {
     "known, diagonal": (mean(covariance=VARIANCES), ordinary),
-    "known, dense": (mean(shape=Dense(TURN * VARIANCES @ TURN.T)), ordinary),
-    "known, learned scale": (mean(shape=LowRank(TURN[:, :1], [2.0], 1.0), scale="learn"), ordinary),
+    "known, dense": (mean(covariance=DenseCovariance(TURN * VARIANCES @ TURN.T)), ordinary),
+    "known, learned scale": (mean(covariance=LowRankCovariance(TURN[:, :1], [2.0], 1.0), scale="learn"), ordinary),
     "known, early": (
         mean(early=400, covariance=MANY, core_sample=250, **SCARCE),
         partial(ordinary, rows=900, columns=24),
@@ -135,12 +135,12 @@ WAYS: dict[str, tuple[Callable[..., Any], Callable[..., np.ndarray]]] = {
     "columns, sparse": (mean(sparse.csr_array, objective="relative"), thin),
     "columns, early": (mean(early=200, objective="relative", core_sample=100), mixed),
     "columns, named": (mean(lambda table: pd.DataFrame(table).add_prefix("column ")), mixed),
-    "columns, missing entries": (mean(on_missing="column"), gapped_units),
-    "columns, missing entries, total": (mean(on_missing="column", objective="total", **SCARCE), gapped),
-    "persons": (persons(on_missing="column"), gapped_units),
-    "persons, totals": (persons(unit_rows=1, covariance=VARIANCES), ordinary),
+    "columns, missing entries": (mean(missing="available-case"), gapped_units),
+    "columns, missing entries, total": (mean(missing="available-case", objective="total", **SCARCE), gapped),
+    "persons": (persons(missing="available-case"), gapped_units),
+    "persons, totals": (persons(max_contributions=1, covariance=VARIANCES), ordinary),
     "groups": (grouped(), of_400),
-    "groups, missing entries": (grouped(on_missing="column"), partial(gapped, rows=400)),
+    "groups, missing entries": (grouped(missing="available-case"), partial(gapped, rows=400)),
     "groups, known": (grouped(covariance=VARIANCES), of_400),
     "groups, private": (grouped("private", objective="relative"), of_400),
 }
@@ -162,14 +162,14 @@ def neighbors(table: np.ndarray, relation: str) -> list[tuple[np.ndarray, np.nda
 def run(name: str, relation: str, table: np.ndarray, noise: Any, transcript: Transcript, *, there: bool = True) -> str:
     """One release through the border, as it would be written; `there`: whether the kernel is."""
 
-    def opened(make, *given, **named):
+    def make_and_open(make, *given, **named):
         return transcript.root(make(*given, **named) if there else None)
 
     with pytest.MonkeyPatch.context() as patch:
-        holder = type("Holder", (), {"holding": partial(opened, PrivateTable.holding)})
+        holder = type("Holder", (), {"from_records": partial(make_and_open, PrivateTable.from_records)})
         patch.setattr("dimfree.release.PrivateTable", holder)
-        patch.setattr("dimfree.release_groups.PrivateGroups", partial(opened, PrivateGroups))
-        released = WAYS[name][0](table, neighbours=relation, noise=noise)
+        patch.setattr("dimfree.release_groups.PrivateGroups", partial(make_and_open, PrivateGroups))
+        released = WAYS[name][0](table, neighbors=relation, noise=noise)
     assert transcript.asked == len(transcript.notes), "all that was answered was asked for again"
     return released.to_json()
 
@@ -184,7 +184,7 @@ def shares_of(name: str, relation: str) -> tuple[dict[str, float], set[str]]:
     shares: dict[str, float] = {}
     methods: set[str] = set()
     for here, there in neighbors(table_of(name), relation):
-        first, noise = Transcript(Neighbours(relation), methods=methods, shares=shares), Scripted(PLACE)
+        first, noise = Transcript(Neighbors(relation), methods=methods, shares=shares), Scripted(PLACE)
         released = run(name, relation, here, noise, first)
         assert run(name, relation, there, dataclasses.replace(noise, first=False, drawn=0), first.again()) == released
     return shares, methods
@@ -195,7 +195,7 @@ def shares_of(name: str, relation: str) -> tuple[dict[str, float], set[str]]:
 
 @pytest.mark.parametrize(("name", "relation"), CASES)
 def test_a_program_needs_the_answers_of_the_kernel_alone(name, relation):
-    table, transcript = table_of(name), Transcript(Neighbours(relation))
+    table, transcript = table_of(name), Transcript(Neighbors(relation))
     released = run(name, relation, table, Scripted(), transcript)
     assert run(name, relation, np.zeros_like(table), NoNoise(), transcript.again(), there=False) == released
 
@@ -214,4 +214,4 @@ def test_programs_make_every_query_and_the_neighbors_are_extreme():
     assert queries - {name for _, methods in found for name in methods} <= {"within", "shell_sum"}  # or no program does
     for shares, _ in found:
         largest |= shares
-    assert {purpose for purpose, share in largest.items() if share < 0.9} <= {"spread in the basis"}
+    assert {purpose for purpose, share in largest.items() if share < 0.9} <= {"l1 norm in the basis"}

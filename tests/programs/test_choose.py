@@ -8,23 +8,23 @@ import pytest
 from scipy.stats import poisson
 
 from dimfree.accounting import events, precision
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import calibrate_private_count, calibrate_public_count
 from dimfree.accounting.ladder import Ladder
 from dimfree.kernel.statistics import stable
 from dimfree.noise import SeededNoise
 from dimfree.programs.choose import friend_radius
 from dimfree.programs.choose.core import (
-    HonestModel,
+    DataModel,
     Size,
     StableChoice,
-    _searched,
-    stable_choices,
+    _search_choices,
+    choose_stable_cores,
 )
-from dimfree.programs.choose.friend_radius import FriendRadii, friend_radii, tolerated_losers
-from dimfree.programs.choose.stages import Moments, _best, best_schedule, clip_level
+from dimfree.programs.choose.friend_radius import FriendRadii, simulate_friend_radii, tolerate_friendless
+from dimfree.programs.choose.schedule import Moments, _best, choose_clip_level, choose_schedule
 from dimfree.release import release_mean
-from dimfree.shapes import Isotropic
+from dimfree.shapes import IsotropicCovariance
 
 BUDGET = Budget(4.0, 1e-6)
 FAILURE = 0.01
@@ -43,7 +43,7 @@ def public():
 
 @pytest.fixture
 def model():
-    return HonestModel.of(SPECTRUM, 0.03, "heavy")
+    return DataModel.of(SPECTRUM, 0.03, "heavy")
 
 
 def sizes(private, count, core_sample=4096):
@@ -68,8 +68,8 @@ def test_the_size_bound_of_a_sample():
 
 @pytest.mark.parametrize("count", [250.0, 700.0, 3000.0, 50_000.0])
 def test_choices_are_admissible_and_priced_by_the_bound(private, public, model, count):
-    for size, menu in zip(sizes(private, count), (private, public), strict=True):
-        choices = stable_choices(menu.tested, size, FAILURE, model)
+    for size, branches in zip(sizes(private, count), (private, public), strict=True):
+        choices = choose_stable_cores(branches.tested, size, FAILURE, model)
         assert choices
         for choice in choices:
             floor, lowest = size.bound(choice.branch.ladder.length, FAILURE)
@@ -86,11 +86,11 @@ def test_choices_are_admissible_and_priced_by_the_bound(private, public, model, 
 
 @pytest.mark.parametrize("count", [-50.0, 0.0, 1.0, 20.0])
 def test_too_few_records_leave_no_choice(private, public, model, count):
-    for size, menu in zip(sizes(private, count), (private, public), strict=True):
-        assert stable_choices(menu.tested, size, FAILURE, model) == []
+    for size, branches in zip(sizes(private, count), (private, public), strict=True):
+        assert choose_stable_cores(branches.tested, size, FAILURE, model) == []
 
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 LADDER = Ladder((1, 1, 1, 2**63))
 
 
@@ -114,10 +114,10 @@ every_spectrum = pytest.mark.parametrize("spectrum", SPECTRA.values(), ids=SPECT
 @pytest.mark.parametrize("blocks", [False, True])
 def test_a_schedule_spends_its_branch_and_no_more(spectrum, relation, looked, blocks):
     core = core_of()
-    chosen = best_schedule([core], spectrum, 4000.0, 0.95, relation, blocks=blocks, looked=looked)
-    spent = chosen.core_mu**2 + sum(mu**2 for mu in (*chosen.stage_mus, chosen.look_mu, chosen.shell_mu))
+    chosen = choose_schedule([core], spectrum, 4000.0, 0.95, relation, blocks=blocks, with_lengths=looked)
+    spent = chosen.core_mu**2 + sum(mu**2 for mu in (*chosen.step_mus, chosen.length_mu, chosen.shell_mu))
     assert core.branch.mu**2 * (1 - 1e-6) < spent < core.branch.mu**2
-    assert (chosen.look_mu > 0) == (looked and len(chosen.stage_mus) > 0)
+    assert (chosen.length_mu > 0) == (looked and len(chosen.step_mus) > 0)
     assert 1 <= chosen.block <= len(spectrum)
     assert blocks or chosen.block == len(spectrum)
 
@@ -126,31 +126,31 @@ def test_a_schedule_spends_its_branch_and_no_more(spectrum, relation, looked, bl
 @pytest.mark.parametrize("looked", [False, True])
 def test_the_weights_of_the_answer_sum_to_one(spectrum, looked):
     """Where lengths are looked at, the last two stages count, and never the core."""
-    chosen = best_schedule([core_of(radius=100.0)], spectrum, 4e3, 0.95, ADD, blocks=False, looked=looked)
+    chosen = choose_schedule([core_of(radius=100.0)], spectrum, 4e3, 0.95, ADD, blocks=False, with_lengths=looked)
     assert sum(chosen.weights) == pytest.approx(1)
-    assert len(chosen.weights) == len(chosen.stage_mus) + 1
+    assert len(chosen.weights) == len(chosen.step_mus) + 1
     counted = [weight > 0 for weight in chosen.weights]
-    uncounted = max(1, len(chosen.stage_mus) - 1) if chosen.look_mu else 0
+    uncounted = max(1, len(chosen.step_mus) - 1) if chosen.length_mu else 0
     assert counted == [False] * uncounted + [True] * (len(counted) - uncounted)
-    assert chosen.counted_precision == sum(mu**2 for mu, c in zip(chosen.stage_mus, counted[1:], strict=True) if c)
+    assert chosen.counted_precision == sum(mu**2 for mu, c in zip(chosen.step_mus, counted[1:], strict=True) if c)
 
 
 def test_zero_stages_are_a_choice():
     """A core as good as an oracle leaves nothing to gain."""
     oracle = core_of(radius=15.0, sensitivity=1 / 4000)
-    chosen = best_schedule([oracle], SPECTRA["flat"], 4000.0, 0.95, ADD, blocks=False)
-    assert chosen.stage_mus == ()
-    assert (chosen.look_mu, chosen.weights) == (0, (1.0,))
+    chosen = choose_schedule([oracle], SPECTRA["flat"], 4000.0, 0.95, ADD, blocks=False)
+    assert chosen.step_mus == ()
+    assert (chosen.length_mu, chosen.weights) == (0, (1.0,))
     assert chosen.core_mu == pytest.approx(0.23)
 
 
 def test_a_block_pays_only_for_a_steep_spectrum():
     """Few records, most of the variance in a few coordinates: recentre those."""
     steep = np.arange(1, 2001) ** -1.5
-    few = best_schedule([core_of()], steep, 1000.0, 0.9, ADD, blocks=True)
-    flat = best_schedule([core_of()], np.ones(2000), 1000.0, 0.9, ADD, blocks=True)
-    assert few.error <= best_schedule([core_of()], steep, 1000.0, 0.9, ADD, blocks=False).error
-    assert not flat.stage_mus or flat.block == 2000
+    few = choose_schedule([core_of()], steep, 1000.0, 0.9, ADD, blocks=True)
+    flat = choose_schedule([core_of()], np.ones(2000), 1000.0, 0.9, ADD, blocks=True)
+    assert few.error <= choose_schedule([core_of()], steep, 1000.0, 0.9, ADD, blocks=False).error
+    assert not flat.step_mus or flat.block == 2000
 
 
 # the radius: a quantile of |y - c|
@@ -158,27 +158,27 @@ def test_a_block_pays_only_for_a_steep_spectrum():
 
 @every_spectrum
 @pytest.mark.parametrize("level", [0.75, 0.9, 0.95])
-@pytest.mark.parametrize("centre_variance", [0.0, 0.3])
-def test_the_radius_is_a_quantile(seed, spectrum, level, centre_variance):
-    """Against simulation around centres that are off by noise. Below 95 % it is too wide if directions are few."""
+@pytest.mark.parametrize("center_variance", [0.0, 0.3])
+def test_the_radius_is_a_quantile(seed, spectrum, level, center_variance):
+    """Against simulation around centers that are off by noise. Below 95 % it is too wide if directions are few."""
     rng = np.random.default_rng(seed)
-    offsets = rng.normal(size=(20_000, len(spectrum))) * np.sqrt(spectrum + centre_variance)  # record less centre
+    offsets = rng.normal(size=(20_000, len(spectrum))) * np.sqrt(spectrum + center_variance)  # record less center
     lengths = np.linalg.norm(offsets, axis=1)
     moments = Moments.of(spectrum)
-    excess = (lengths <= float(moments.radius(level, centre_variance))).mean() - level
+    excess = (lengths <= float(moments.radius(level, center_variance))).mean() - level
     widest = 0.02 if level == 0.95 or moments.effective_rank > 100 else 0.16
     assert -0.015 < excess < widest
 
 
 def test_little_noise_clips_few():
     """sqrt(clipped) stays beside sqrt(rank / precision): rank 10 and precision 0.05 allow 200 records."""
-    assert clip_level(1e4, 1.0, 10.0, 0.05) == pytest.approx(1 - 200 / 1e4)
-    assert clip_level(1e6, 1.0, 10.0, 0.05) == pytest.approx(1 - 200 / 1e6)
-    assert clip_level(1e4, 1.0, 1e4, 0.05) == pytest.approx(0.95)
+    assert choose_clip_level(1e4, 1.0, 10.0, 0.05) == pytest.approx(1 - 200 / 1e4)
+    assert choose_clip_level(1e6, 1.0, 10.0, 0.05) == pytest.approx(1 - 200 / 1e6)
+    assert choose_clip_level(1e4, 1.0, 1e4, 0.05) == pytest.approx(0.95)
 
 
 SMALL = Budget(1.0, 1e-3)
-CACHES = (_searched, _best, precision.largest_mu, events.ideal_delta)
+CACHES = (_search_choices, _best, precision.largest_mu, events.ideal_delta)
 
 
 def forget():
@@ -187,18 +187,18 @@ def forget():
 
 
 def choices_of(size, model):
-    menu = calibrate_public_count(SMALL, 0.05) if size.stddev is None else calibrate_private_count(SMALL, 0.05)
-    return stable_choices(menu.tested, size, 0.1, model)
+    branches = calibrate_public_count(SMALL, 0.05) if size.stddev is None else calibrate_private_count(SMALL, 0.05)
+    return choose_stable_cores(branches.tested, size, 0.1, model)
 
 
 @pytest.mark.parametrize("stddev", [None, 15.0])
 def test_choices_are_the_same_whether_remembered_or_not(stddev):
-    model = HonestModel.of(np.array([2.0, 1.0]), 0.03, "heavy")
+    model = DataModel.of(np.array([2.0, 1.0]), 0.03, "heavy")
     forget()
     for count in (700.0, 700.3, 701.9, 1500.0):  # the second is answered by what the first one left
         size = Size(count, stddev, 4096)
         remembered = choices_of(size, model)
-        before = _searched.cache_info().misses
+        before = _search_choices.cache_info().misses
         forget()
         assert choices_of(size, model) == remembered
         assert before > 0
@@ -210,9 +210,9 @@ def test_a_choice_keeps_no_simulation_alive():
     import gc
     import weakref
 
-    base = friend_radii(np.array([5.0]))
+    base = simulate_friend_radii(np.array([5.0]))
     held = FriendRadii(base.squared.copy())
-    choices_of(Size(900.0, None, 4096), HonestModel(held, 0.03, 1.0))
+    choices_of(Size(900.0, None, 4096), DataModel(held, 0.03, 1.0))
     watched = weakref.ref(held)
     del held
     gc.collect()
@@ -221,30 +221,30 @@ def test_a_choice_keeps_no_simulation_alive():
 
 def test_other_beliefs_are_other_choices():
     """Nothing public may be missing from the key: another spectrum, share of outliers or tail is asked anew."""
-    size, models = Size(900.0, None, 4096), [HonestModel.of(np.ones(2), 0.03, "gaussian")]
-    models += [HonestModel.of(2 * np.ones(2), 0.03, "gaussian"), HonestModel.of(np.ones(2), 0.0, "gaussian")]
-    models += [HonestModel.of(np.ones(2), 0.03, "heavy")]
+    size, models = Size(900.0, None, 4096), [DataModel.of(np.ones(2), 0.03, "gaussian")]
+    models += [DataModel.of(2 * np.ones(2), 0.03, "gaussian"), DataModel.of(np.ones(2), 0.0, "gaussian")]
+    models += [DataModel.of(np.ones(2), 0.03, "heavy")]
     assert len({min(choice.noise for choice in choices_of(size, model)) for model in models}) == len(models)
 
 
 def test_schedules_are_the_same_whether_remembered_or_not():
-    model, spectrum = HonestModel.of(np.array([2.0, 1.0]), 0.03, "heavy"), np.array([2.0, 1.0])
+    model, spectrum = DataModel.of(np.array([2.0, 1.0]), 0.03, "heavy"), np.array([2.0, 1.0])
     cores = choices_of(Size(1500.0, None, 4096), model)
-    options = {"count": 1500.0, "level": 0.95, "relation": Neighbours.REPLACE_ONE, "blocks": True}
+    options = {"count": 1500.0, "level": 0.95, "relation": Neighbors.REPLACE_ONE, "blocks": True}
     forget()
-    first = best_schedule(cores, spectrum, **options)
-    assert best_schedule(cores, spectrum, **options) is first
-    assert best_schedule(cores, 3 * spectrum, **options) != first
-    assert best_schedule(cores, spectrum, **options, looked=True) != first
+    first = choose_schedule(cores, spectrum, **options)
+    assert choose_schedule(cores, spectrum, **options) is first
+    assert choose_schedule(cores, 3 * spectrum, **options) != first
+    assert choose_schedule(cores, spectrum, **options, with_lengths=True) != first
     forget()
-    assert best_schedule(cores, spectrum, **options) == first
+    assert choose_schedule(cores, spectrum, **options) == first
 
 
-@pytest.mark.parametrize("options", [{"shape": Isotropic(1.0)}, {}])
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_a_release_does_not_notice(rng, options, neighbours):
+@pytest.mark.parametrize("options", [{"covariance": IsotropicCovariance(1.0)}, {}])
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_a_release_does_not_notice(rng, options, neighbors):
     table = rng.normal(size=(900, 2))
-    common = {"epsilon": 1.0, "delta": 1e-3, "neighbours": neighbours, **options}
+    common = {"epsilon": 1.0, "delta": 1e-3, "neighbors": neighbors, **options}
     forget()
     first = release_mean(table, noise=SeededNoise(5), **common)
     again = release_mean(table, noise=SeededNoise(5), **common)  # with everything remembered
@@ -264,16 +264,16 @@ each_spectrum = pytest.mark.parametrize("spectrum", FEW_SPECTRA.values(), ids=FE
 @each_spectrum
 def test_distances_have_the_moments_of_the_model(spectrum):
     """|y - y'|² is a sum of 2·λ·χ²: mean 2·Σλ, variance 8·Σλ²; the simulation and its seed are fixed."""
-    squared = friend_radii(spectrum).squared
+    squared = simulate_friend_radii(spectrum).squared
     assert squared.mean() == pytest.approx(2 * spectrum.sum(), rel=0.06)
     assert squared.var() == pytest.approx(8 * (spectrum**2).sum(), rel=0.2)
 
 
 @each_spectrum
 def test_the_simulation_is_reproducible(spectrum):
-    first = friend_radii(spectrum)
+    first = simulate_friend_radii(spectrum)
     friend_radius._simulate.cache_clear()
-    assert np.array_equal(first.squared, friend_radii(spectrum).squared)
+    assert np.array_equal(first.squared, simulate_friend_radii(spectrum).squared)
 
 
 @each_spectrum
@@ -282,14 +282,14 @@ def test_honest_records_have_the_friends_they_were_promised(spectrum, share, los
     """400 honest records: not many more lack friends than expected (three times, and six more, is no accident)."""
     count = 400
     records = rng.normal(size=(count, len(spectrum))) * np.sqrt(spectrum)
-    reach = friend_radii(spectrum).radius(share, losers, count) ** 2
+    clipping = simulate_friend_radii(spectrum).radius(share, losers, count) ** 2
     squares = (records**2).sum(axis=1)
-    friends = (squares[:, None] + squares - 2 * records @ records.T <= reach).sum(axis=1)
+    friends = (squares[:, None] + squares - 2 * records @ records.T <= clipping).sum(axis=1)
     assert (friends < share * count).sum() <= 3 * losers + 6
 
 
 @pytest.mark.parametrize(("allowed", "failure"), [(0, 0.0025), (1, 0.0025), (8, 0.01), (128, 1e-6)])
 def test_tolerated_losers_is_the_largest(allowed, failure):
-    found = tolerated_losers(allowed, failure)
+    found = tolerate_friendless(allowed, failure)
     assert poisson.sf(allowed, found) <= failure * (1 + 1e-9)
     assert poisson.sf(allowed, 1.01 * found) > failure

@@ -15,16 +15,16 @@ from states import SCALARS, events_of, standing_view
 from streams import RecordedStream
 
 from dimfree import Release, release_mean
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import Neighbors
 from dimfree.data.records import Records
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.errors import InvalidFileError, InvalidParameterError
 from dimfree.noise import SeededNoise
 from dimfree.programs.choose import constants
 from dimfree.programs.choose.constants import SCALAR_SHARE
 from dimfree.programs.learn import coordinates
-from dimfree.programs.learn.coordinates import DCT, LEARNED, OWN, SPHERICAL, Sample, best_coordinates
-from dimfree.programs.learn.principal_directions import smallest_share
-from dimfree.programs.learn.state import Knowledge, Output, StageSetting, State
+from dimfree.programs.learn.coordinates import DCT, LEARNED, OWN, SPHERICAL, Sample, choose_best_coordinates
+from dimfree.programs.learn.principal_directions import find_smallest_share
+from dimfree.programs.learn.state import Knowledge, Output, State, StepSetting
 
 COUNT, WIDTH = 700, 24
 BUDGET = {"epsilon": 4.0, "delta": 1e-6}
@@ -67,7 +67,7 @@ def text(X, **options):
 def test_where_it_is_clear_the_choice_is_right(name, relation):
     """One of six may go astray: a noisy number of records takes nothing for something."""
     tables = [(world(name, seed), SeededNoise(900 + seed)) for seed in range(6)]
-    chosen = [release(*each, neighbours=relation).parameters["basis"] for each in tables]
+    chosen = [release(*each, neighbors=relation).parameters["basis"] for each in tables]
     assert chosen.count(RIGHT[name]) >= 5
 
 
@@ -78,8 +78,8 @@ def test_the_choice_and_its_reasons_are_told(name):
     assert set(told) >= FORECASTS | {"basis"}
     assert all(isinstance(told[each], float) for each in FORECASTS)
     learned = RIGHT[name] == LEARNED
-    assert ("promised_gain" in told) == ("directions" in told) == learned
-    assert (found.shape.directions is not None) == learned
+    assert ("predicted_gain" in told) == ("directions" in told) == learned
+    assert (found.estimated_variances.directions is not None) == learned
     assert ("forecast_refined" in told) == (name in ("steep", "both"))
     best = max(FORECASTS, key=lambda each: told[each])
     if name in ("walk", "spiked"):
@@ -101,7 +101,7 @@ def test_a_release_is_read_back_as_it_was_written(name):
 def test_the_directions_are_those_of_the_records():
     """Three equal ones: they mix, so it is their span that is found, within the angles that are stated."""
     found = release(world("spiked"))
-    directions = found.shape.directions
+    directions = found.estimated_variances.directions
     assert found.parameters["directions"] >= len(directions) == 3
     assert directions.vectors @ directions.vectors.T == pytest.approx(np.eye(3), abs=1e-9)
     assert (directions.scale == 1).all()
@@ -122,7 +122,7 @@ def test_nothing_is_asked_where_noise_matters_little():
         found = release(many, epsilon=8.0, core_sample=300)
     assert found.parameters["basis"] == OWN
     assert not FORECASTS & set(found.parameters)
-    assert not {event.purpose for event in found.ledger.after} & set(SCALARS)
+    assert not {event.purpose for event in found.charges.after} & set(SCALARS)
 
 
 @pytest.mark.parametrize("basis", [None, "dct"])
@@ -130,8 +130,8 @@ def test_a_basis_that_is_given_is_not_asked_about(basis):
     found = release(world("spiked"), basis=basis)
     assert found.parameters["basis"] == (OWN if basis is None else basis)
     assert not FORECASTS & set(found.parameters)
-    assert found.shape.directions is None
-    assert not {event.purpose for event in found.ledger.after} & {*SCALARS, "basis"}
+    assert found.estimated_variances.directions is None
+    assert not {event.purpose for event in found.charges.after} & {*SCALARS, "basis"}
 
 
 # tables of every kind
@@ -156,7 +156,7 @@ def test_where_some_are_looked_at_every_source_looks_at_the_same(monkeypatch, na
 def test_few_columns(width, relation):
     rows = np.random.default_rng(5).normal(size=(400, width)) * np.arange(1, width + 1)
     for seed in range(3):
-        found = release(rows, SeededNoise(seed), neighbours=relation)
+        found = release(rows, SeededNoise(seed), neighbors=relation)
         assert np.isfinite(found.mean).all()
 
 
@@ -171,7 +171,7 @@ BAD = {
 def test_what_is_no_basis(case):
     basis, words = BAD[case]
     noise = RecordingNoise()
-    with pytest.raises(InvalidParameter, match=words):
+    with pytest.raises(InvalidParameterError, match=words):
         release(world("walk"), noise, basis=basis)
     assert noise.asked == []
 
@@ -182,7 +182,7 @@ def test_where_something_is_known_there_is_no_choice(known):
     plain, asked = (release(world("isotropic"), **known, **basis) for basis in ({}, {"basis": "auto"}))
     assert plain == asked
     assert "basis" not in plain.parameters
-    with pytest.raises(InvalidParameter, match="basis to be left out"):
+    with pytest.raises(InvalidParameterError, match="`basis` is for an estimated covariance"):
         release(world("isotropic"), basis="dct", **known)
 
 
@@ -199,12 +199,12 @@ def changed(document, path, value):
 
 
 TAMPERED = {
-    "a vector short": (("shape", "directions", "vectors"), [[1.0] * WIDTH]),
-    "no shares": (("shape", "directions", "shares"), []),
-    "a share below nought": (("shape", "directions", "shares"), [-0.1, 0.1, 0.1]),
-    "an angle that is no number": (("shape", "directions", "angles"), ["a", "b", "c"]),
-    "a scale of nought": (("shape", "directions", "scale"), [0.0] * WIDTH),
-    "no mapping": (("shape", "directions"), 5),
+    "a vector short": (("estimated_variances", "directions", "vectors"), [[1.0] * WIDTH]),
+    "no shares": (("estimated_variances", "directions", "shares"), []),
+    "a share below nought": (("estimated_variances", "directions", "shares"), [-0.1, 0.1, 0.1]),
+    "an angle that is no number": (("estimated_variances", "directions", "angles"), ["a", "b", "c"]),
+    "a scale of nought": (("estimated_variances", "directions", "scale"), [0.0] * WIDTH),
+    "no mapping": (("estimated_variances", "directions"), 5),
     "a principal variance short": (("error_model", "noise_principal"), [1.0]),
 }
 
@@ -212,13 +212,13 @@ TAMPERED = {
 @pytest.mark.parametrize("case", TAMPERED)
 def test_a_file_that_was_tampered_with(case):
     document = text(world("spiked"))
-    assert Release.from_json(json.dumps(document)).shape.directions is not None
-    with pytest.raises(InvalidFile):
+    assert Release.from_json(json.dumps(document)).estimated_variances.directions is not None
+    with pytest.raises(InvalidFileError):
         Release.from_json(changed(document, *TAMPERED[case]))
 
 
 SEEN = 1200
-each_relation = pytest.mark.parametrize("relation", list(Neighbours))
+each_relation = pytest.mark.parametrize("relation", list(Neighbors))
 dimensions = pytest.mark.parametrize("dimension", [2, 5, 40, 120])
 
 
@@ -235,15 +235,15 @@ def rows_of(name, dimension):
     return made[name] + 3.0
 
 
-def look_at(rows, off=0.0, relation=Neighbours.ADD_REMOVE, noise=None, count=None):
-    """From a centre whose squared error is known to be so large a part of what is seen."""
+def look_at(rows, off=0.0, relation=Neighbors.ADD_REMOVE, noise=None, count=None):
+    """From a center whose squared error is known to be so large a part of what is seen."""
     dimension, trace = rows.shape[1], float(rows.var(axis=0).sum())
     view = standing_view(rows, relation, noise=noise or RecordingNoise())
-    setting = StageSetting(view, float(count or len(rows)))
+    setting = StepSetting(view, float(count or len(rows)))
     wrong = np.random.default_rng(8).normal(size=dimension)
     blur = trace * off / (1 - off)
-    centre = rows.mean(axis=0) + wrong * math.sqrt(blur) / np.linalg.norm(wrong)
-    return Sample(state_at(setting, centre, blur / dimension, math.sqrt(trace / dimension)), np.ones(dimension))
+    center = rows.mean(axis=0) + wrong * math.sqrt(blur) / np.linalg.norm(wrong)
+    return Sample(state_at(setting, center, blur / dimension, math.sqrt(trace / dimension)), np.ones(dimension))
 
 
 @dataclass
@@ -254,7 +254,7 @@ class Forecasts:
     learned: float
 
     def best(self):
-        return best_coordinates(self.own, self.own_at_best, self.dct, self.learned)
+        return choose_best_coordinates(self.own, self.own_at_best, self.dct, self.learned)
 
 
 def asked(look, mu=100.0, basis_mu=1.0):
@@ -266,11 +266,11 @@ def asked(look, mu=100.0, basis_mu=1.0):
     return Forecasts(*numbers, learned)
 
 
-def state_at(setting, centre, blur, stddev, precision=1.0):
-    """With this centre, whatever denoising makes of it."""
+def state_at(setting, center, blur, stddev, precision=1.0):
+    """With this center, whatever denoising makes of it."""
     every = np.ones(setting.view.dimension)
     known = Knowledge.of(Output(every, every))
-    known.__dict__["centre"] = centre * every, blur * every
+    known.__dict__["center"] = center * every, blur * every
     return State(setting, precision, 1.0, 1.0, known, precision, stddev * every, every)
 
 
@@ -317,7 +317,7 @@ def test_a_centre_that_is_off_is_no_reason_to_turn():
     rows = rows_of("isotropic", 40)
     assert asked(look_at(rows, 0.5)).best() == SPHERICAL
     unaware = look_at(rows, 0.5)
-    unaware.centre_error = 0.0
+    unaware.center_error = 0.0
     assert asked(unaware).best() == LEARNED
 
 
@@ -326,7 +326,7 @@ def test_a_centre_that_is_off_is_no_reason_to_turn():
 
 def test_a_basis_too_dear_to_learn_is_not_admissible():
     rows = rows_of("oblique", 40)
-    just = 2 * smallest_share(40, 1.0, SEEN) / strongest(rows)  # the mu at which it is just too dear
+    just = 2 * find_smallest_share(40, 1.0, SEEN) / strongest(rows)  # the mu at which it is just too dear
     assert asked(look_at(rows), basis_mu=1.1 * just).learned > 1
     assert asked(look_at(rows), basis_mu=0.9 * just).learned == 0.0
 
@@ -344,7 +344,7 @@ CHOICES = [
 
 @pytest.mark.parametrize(("numbers", "chosen"), CHOICES)
 def test_the_rule(numbers, chosen):
-    assert best_coordinates(*numbers) == chosen
+    assert choose_best_coordinates(*numbers) == chosen
 
 
 # what is drawn, and from whom
@@ -364,7 +364,7 @@ def test_of_many_records_some_are_looked_at(monkeypatch, relation):
 
 @pytest.mark.parametrize("most", [1, 39])
 def test_nothing_is_asked_about_directions_where_they_are_too_many(monkeypatch, most):
-    monkeypatch.setattr(constants, "MOST_COLUMNS", most)
+    monkeypatch.setattr(constants, "MAX_DIRECTION_COLUMNS", most)
     look = look_at(rows_of("oblique", 40))
     _, gain = look.one_direction(state_at(look.setting, 0.0, 1.0, 1.0))
     assert gain == 0.0
@@ -373,9 +373,9 @@ def test_nothing_is_asked_about_directions_where_they_are_too_many(monkeypatch, 
 
 @pytest.mark.parametrize("value", [0.0, 3.0, 1e300])
 def test_records_without_directions(value):
-    """All of them at the centre: finite numbers, and no reason to go anywhere."""
+    """All of them at the center: finite numbers, and no reason to go anywhere."""
     rows = np.full((200, 6), value)
-    setting = StageSetting(standing_view(rows, noise=RecordingNoise()), 200.0)
+    setting = StepSetting(standing_view(rows, noise=RecordingNoise()), 200.0)
     look = Sample(state_at(setting, rows[0], 1e-9, 1.0), np.ones(6))
     found = asked(look, 1.0)
     assert np.isfinite([found.own, found.own_at_best, found.dct, found.learned]).all()
@@ -389,4 +389,4 @@ def test_without_a_cosine_transform_to_be_trusted_nothing_is_asked_about_it(monk
     found = asked(look, 100.0)
     assert found.dct == 0.0
     assert found.best() == LEARNED
-    assert "spread in the basis" not in {event.purpose for event in events_of(look.setting.view)}
+    assert "l1 norm in the basis" not in {event.purpose for event in events_of(look.setting.view)}

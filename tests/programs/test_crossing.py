@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dimfree.noise import SeededNoise
-from dimfree.programs.learn.scale import Crossing, answers, crossing
+from dimfree.programs.learn.scale import Crossing, count_answers, find_crossing
 
 COUNT = 300.0
 STEPS = 2**20
@@ -32,8 +32,8 @@ class Counts:
 def crossed(cells, rises, noise=None, stddev=1e-5, share=0.5, count=COUNT):
     """A search on 0, 1, …, cells; `rises` is the share of the records up to a point."""
     grid, counts = np.arange(cells + 1.0), Counts(rises, share, stddev, noise)
-    found = crossing(counts, grid, share, count)
-    assert len(counts.asked) == answers(grid)  # a public number, so that not even it depends on the answers
+    found = find_crossing(counts, grid, share, count)
+    assert len(counts.asked) == count_answers(grid)  # a public number, so that not even it depends on the answers
     return found
 
 
@@ -60,7 +60,7 @@ def test_precise_counts_find_the_crossing_whatever_their_course(width, stddev, s
 
 def test_a_search_with_little_precision_goes_right(seed):
     """(n/2)²·mu²/1.5² = 40, four hundred cells: the figure behind a third of the precision."""
-    noise, stddev = SeededNoise(seed), 150 / math.sqrt(40) * math.sqrt(answers(np.arange(401)))
+    noise, stddev = SeededNoise(seed), 150 / math.sqrt(40) * math.sqrt(count_answers(np.arange(401)))
     assert sum(abs(crossed(400, steep(170.5), noise, stddev) - 171) > 3 for _ in range(60)) <= 3
 
 

@@ -9,18 +9,18 @@ from scipy.stats import binom
 from states import standing_view
 from stats import sampling
 
-from dimfree.accounting.budget import Neighbours
-from dimfree.kernel import LearnedAxes, Lookout
+from dimfree.accounting.budget import Neighbors
+from dimfree.kernel import DirectionCenter, LearnedAxes
 from dimfree.noise import SeededNoise
 from dimfree.programs.choose import constants
 from dimfree.programs.learn import principal_directions
 from dimfree.programs.learn.principal_directions import (
     Spikes,
-    coordinate_shares,
-    coordinate_weights,
-    found_spikes,
-    promised_gain,
-    without_offset,
+    divide_length,
+    find_spikes,
+    forecast_gain,
+    remove_offset,
+    weigh_coordinates,
 )
 
 RATE = 2e-7
@@ -56,36 +56,36 @@ def flat(dimension):
 @pytest.mark.parametrize(("dimension", "shares"), [(30, [0.5]), (30, [0.4, 0.3, 0.1]), (120, [0.25, 0.25, 0.2])])
 def test_shares_and_gain_of_known_directions(rng, dimension, shares):
     truth = records_matrix(shares, dimension)
-    found = found_spikes(truth + wigner(dimension, rng), NOISE, COUNT, flat(dimension))
+    found = find_spikes(truth + wigner(dimension, rng), NOISE, COUNT, flat(dimension))
     along = np.diagonal(found.directions.T @ truth @ found.directions) / COUNT
     assert len(found.shares) == len(shares)
     assert found.directions.T @ found.directions == pytest.approx(np.eye(len(shares)), abs=1e-10)
     assert found.shares == pytest.approx(along, abs=0.025)
     assert (np.diff(found.shares) < 0.02).all()  # the strongest first
     others = math.sqrt((1 - along.sum()) * (dimension - len(along)))
-    assert promised_gain(found, np.ones(dimension)) == pytest.approx(
+    assert forecast_gain(found, np.ones(dimension)) == pytest.approx(
         math.sqrt(dimension) / (np.sqrt(along).sum() + others), rel=0.04
     )
 
 
 @pytest.mark.parametrize("seed_of", range(3))
-def test_the_promised_gain_is_that_of_the_axes_that_will_be_used(rng, seed_of):
+def test_the_predicted_gain_is_that_of_the_axes_that_will_be_used(rng, seed_of):
     """Noise of variance √v_i·Σ√v on coordinate i of variance v_i, taken back by the axes themselves."""
     spread = np.exp(np.random.default_rng(seed_of).normal(size=14))
     found = principal_directions.Spikes(turn(14)[:, :3], np.array([0.4, 0.2, 0.1]), np.zeros(3))
-    weights = coordinate_weights(found, spread)
+    weights = weigh_coordinates(found, spread)
     axes = LearnedAxes(found.directions, np.sqrt(spread), weights)
-    roots = np.sqrt(coordinate_shares(found, 14)) * weights  # √v_i, for records of scaled length 1
+    roots = np.sqrt(divide_length(found, 14)) * weights  # √v_i, for records of scaled length 1
     with_directions = float(axes.diagonal(roots * roots.sum()).sum())
     without = float(spread.sum())  # scaled length 1, alike in all scaled coordinates
-    assert promised_gain(found, spread) == pytest.approx(math.sqrt(without / with_directions), rel=1e-9)
-    assert coordinate_shares(found, 14).sum() == pytest.approx(1.0)
+    assert forecast_gain(found, spread) == pytest.approx(math.sqrt(without / with_directions), rel=1e-9)
+    assert divide_length(found, 14).sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 300])
 def test_never_all_directions_and_never_too_many(rng, monkeypatch, dimension):
-    monkeypatch.setattr(constants, "MOST_SPIKES", 10)
-    loud = found_spikes(COUNT * np.diag(np.arange(1.0, dimension + 1)), 1e-3, COUNT, np.zeros(dimension))
+    monkeypatch.setattr(constants, "MAX_SPIKES", 10)
+    loud = find_spikes(COUNT * np.diag(np.arange(1.0, dimension + 1)), 1e-3, COUNT, np.zeros(dimension))
     assert len(loud.shares) == min(dimension - 1, 10)
     assert np.abs(loud.directions[:, 0]).argmax() == dimension - 1
     assert (loud.angles < 1e-3).all()
@@ -98,7 +98,7 @@ def any_found(dimension, draws, coins, prior=None, truth=None):
     prior = flat(dimension) if prior is None else prior
     truth = COUNT * np.diag(prior) if truth is None else truth
     made = (truth + wigner(dimension, coins) for _ in range(draws))
-    return sum(len(found_spikes(each, NOISE, COUNT, prior).shares) > 0 for each in made)
+    return sum(len(find_spikes(each, NOISE, COUNT, prior).shares) > 0 for each in made)
 
 
 @sampling(4 * RATE)
@@ -106,7 +106,7 @@ def any_found(dimension, draws, coins, prior=None, truth=None):
 def test_pure_noise_shows_nothing(rng, monkeypatch, dimension, draws):
     found = any_found(dimension, draws, rng)
     assert binom.sf(found - 1, draws, 0.04) > RATE  # rather than the edge of the spectrum itself, 0.17
-    monkeypatch.setattr(constants, "BEYOND_EDGE", -1.0)
+    monkeypatch.setattr(constants, "SPIKE_MARGIN", -1.0)
     assert binom.sf(any_found(dimension, draws, rng) - 1, draws, 0.04) < RATE
 
 
@@ -152,7 +152,7 @@ def turned_angles(name, dimension, draws, coins):
     stated, true = [], []
     for _ in range(draws):
         noisy = np.diag(values) + wigner(dimension, coins)  # of no fixed axes: the noise has none
-        found = found_spikes(noisy + COUNT * np.diag(flat(dimension)), NOISE, COUNT, flat(dimension))
+        found = find_spikes(noisy + COUNT * np.diag(flat(dimension)), NOISE, COUNT, flat(dimension))
         seen = np.einsum("ik,ij,jk->k", found.directions, noisy, found.directions)
         strength = (seen + np.sqrt(np.maximum(seen**2 - 4 * edge**2, 0))) / 2
         outside = [
@@ -187,7 +187,7 @@ def test_the_stated_angle_covers_the_true_one(rng, name, dimension, draws):
 
 
 @sampling(2 * RATE)
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", list(Neighbors))
 def test_the_angles_of_a_released_matrix_of_records(seed, relation):
     """On columns of different length: what is subtracted is theirs, and the truth is the same matrix without noise."""
     width, count, draws, mu = 15, 300, 120, 0.15
@@ -196,7 +196,7 @@ def test_the_angles_of_a_released_matrix_of_records(seed, relation):
     rows = (coins.normal(size=(count, width)) + oblique) * np.sqrt(spread)
 
     def matrix(noise):
-        lookout = Lookout(rows.mean(axis=0), np.sqrt(spread))
+        lookout = DirectionCenter(rows.mean(axis=0), np.sqrt(spread))
         return standing_view(rows, relation, noise=noise).outer_products(lookout).matrix(mu)
 
     prior = spread / spread.sum()
@@ -205,7 +205,7 @@ def test_the_angles_of_a_released_matrix_of_records(seed, relation):
     within = []
     for draw in range(draws):
         released = matrix(SeededNoise(10**5 + 1000 * seed + draw))
-        found = found_spikes(released.value, released.stddev, float(count), prior)
+        found = find_spikes(released.value, released.stddev, float(count), prior)
         strength = np.diagonal(found.directions.T @ exact @ found.directions)
         for direction, each, angle in zip(found.directions.T, strength, found.angles, strict=True):
             outside = np.linalg.norm((direction @ axes)[values < QUARTER * each])
@@ -225,7 +225,7 @@ def spikes_along(*shares):
 def test_an_error_partly_along_a_direction_widens_its_angle_and_lowers_its_share():
     offset = np.zeros(20)
     offset[[0, 5]] = 0.6, 0.8
-    found = without_offset(spikes_along(0.4), offset, 9.0)
+    found = remove_offset(spikes_along(0.4), offset, 9.0)
     assert found.shares == pytest.approx([0.4 - 0.036])
     assert np.sin(found.angles) == pytest.approx([np.sin(0.1) + 0.06 / 0.364])
-    assert without_offset(spikes_along(0.4), np.zeros(20), 9.0).angles == pytest.approx([0.1])
+    assert remove_offset(spikes_along(0.4), np.zeros(20), 9.0).angles == pytest.approx([0.1])

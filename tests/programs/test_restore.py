@@ -12,17 +12,17 @@ from states import knowledge_of, standing_view
 from stats import sampling
 
 from dimfree.data.records import open_records
-from dimfree.kernel import Ball, Cosine, LearnedAxes, Lookout
+from dimfree.kernel import Ball, Cosine, DirectionCenter, LearnedAxes
 from dimfree.kernel.rows.bases import Given
 from dimfree.kernel.rows.space import Space
 from dimfree.noise import SeededNoise
 from dimfree.programs.learn import restore
 from dimfree.programs.learn.principal_directions import Spikes
-from dimfree.programs.learn.restore import restored
+from dimfree.programs.learn.restore import restore_answer
 from dimfree.programs.learn.shrinkage import VarianceRelease
-from dimfree.programs.learn.stages import stage
-from dimfree.programs.learn.state import Knowledge, Output, StageSetting, State
-from dimfree.shapes import Diagonal
+from dimfree.programs.learn.state import Knowledge, Output, State, StepSetting
+from dimfree.programs.learn.steps import run_step
+from dimfree.shapes import DiagonalCovariance
 
 FALSE_ALARM = 1e-6
 WIDTH, RECORDS = 6, 40
@@ -41,8 +41,8 @@ def learned_axes(spread):
 def state_in(basis, noise=None):
     """Nothing known yet, in the coordinates of a public basis or the records' own."""
     rows = np.random.default_rng(6).normal(size=(RECORDS, WIDTH))
-    space = Space(open_records(rows), Diagonal(np.ones(WIDTH if basis is None else basis.width)), basis)
-    setting = StageSetting(standing_view(space, noise=noise or RecordingNoise()), float(RECORDS))
+    space = Space(open_records(rows), DiagonalCovariance(np.ones(WIDTH if basis is None else basis.width)), basis)
+    setting = StepSetting(standing_view(space, noise=noise or RecordingNoise()), float(RECORDS))
     alike = np.ones(space.dimension)
     return State(setting, 1.0, 9.0, float(WIDTH), Knowledge(), 1.0, alike, 0.01 * alike)
 
@@ -59,7 +59,7 @@ def told(state, plan, pushes):
     """Outputs about a mean of zero: each the push it is given."""
     known = state.known
     for (variance, weight), push in zip(plan, pushes, strict=True):
-        known = known.add_stage(Output(push * np.sqrt(variance), variance, weight))
+        known = known.add_step(Output(push * np.sqrt(variance), variance, weight))
     return replace(state, known=known)
 
 
@@ -69,7 +69,7 @@ def answer_to(way, pushes):
     state = told(state_in(start), first, pushes[: len(first)])
     if basis is not None:
         state = told(state.move_to(basis), later, pushes[len(first) :])
-    return restored(replace(state, own_scores=LOOK))
+    return restore_answer(replace(state, own_scores=LOOK))
 
 
 WAYS = {
@@ -119,16 +119,16 @@ def drawn_anew(way, seed, times):
     ball, answers = Ball(before.known.combined[0], np.linspace(0.5, 2, width), 2.0), []
     for time in range(times):
         view = standing_view(state.setting.view._space, noise=SeededNoise(seed + time))
-        setting = StageSetting(view, float(RECORDS))
-        state = replace(before, known=stage(setting, before.known, ball, 0.4, "stage 1", 0.6))
-        answers.append(restored(state).mean)
+        setting = StepSetting(view, float(RECORDS))
+        state = replace(before, known=run_step(setting, before.known, ball, 0.4, "stage 1", 0.6))
+        answers.append(restore_answer(state).mean)
     return np.array(answers), covariance_of_last(state)
 
 
 def covariance_of_last(state):
     """By the weight of the last output: α of the variance of the answer, whatever its own noise."""
     basis = state.setting.view.basis
-    back = np.stack([basis.restored(unit) for unit in np.eye(basis.width)])
+    back = np.stack([basis.restore_answer(unit) for unit in np.eye(basis.width)])
     return (back.T * (0.6 * state.known.answer()[1])) @ back
 
 
@@ -160,18 +160,20 @@ def test_principal_variances_of_the_records_are_those_of_their_model():
     state = told(state_in(None), plan_of(4, WIDTH, 2), [np.zeros(WIDTH)] * 2)
     state = replace(state.move_to(basis, np.linspace(3, 1, WIDTH)), own_scores=LOOK)
     state = told(state, plan_of(5, WIDTH, 2, counted=True), [np.zeros(WIDTH)] * 2)
-    back = basis.restored(np.eye(WIDTH))
+    back = basis.restore_answer(np.eye(WIDTH))
     model = (back.T * np.linspace(3, 1, WIDTH) ** 2) @ back
-    found, spectrum = restored(state), np.linalg.eigvalsh(model)[::-1]
-    assert found.record_principal == pytest.approx(spectrum * found.shape.variances.sum() / spectrum.sum())
+    found, spectrum = restore_answer(state), np.linalg.eigvalsh(model)[::-1]
+    assert found.record_principal == pytest.approx(
+        spectrum * found.estimated_variances.variances.sum() / spectrum.sum()
+    )
 
 
 def test_directions_are_told_with_the_scale_they_were_found_in():
     state = replace(told(state_in(None), plan_of(4, WIDTH, 2, counted=True), [np.zeros(WIDTH)] * 2), scores=LOOK)
-    assert restored(state).shape.directions is None
+    assert restore_answer(state).estimated_variances.directions is None
     spikes = Spikes(DIRECTIONS, np.array([0.5, 0.2]), np.array([0.1, math.pi / 2]))
-    found = spikes, Lookout(state.in_original()[0], np.sqrt(UNEVEN))
-    directions = restored(replace(state, directions=found)).shape.frozen(WIDTH).directions
+    found = spikes, DirectionCenter(state.in_original()[0], np.sqrt(UNEVEN))
+    directions = restore_answer(replace(state, directions=found)).estimated_variances.freeze(WIDTH).directions
     assert np.array_equal(directions.vectors, DIRECTIONS.T)
     assert np.array_equal(directions.scale, np.sqrt(UNEVEN))
     assert (len(directions), directions.shares[0], directions.angles[1]) == (2, 0.5, math.pi / 2)
@@ -193,7 +195,7 @@ def state_of(basis, known, ball=None, count_stddev=0.0):
 
 
 def stages_of(rng, width, weights=(0.0, 0.2, 0.8)):
-    """Outputs with noise of their own; the first one serves the centre alone."""
+    """Outputs with noise of their own; the first one serves the center alone."""
     values = (rng.normal(size=(3, width)) for _ in weights)
     outputs = ((value, offset, np.exp(log)) for value, offset, log in values)
     return knowledge_of(*(Output(v, var, w, o) for (v, o, var), w in zip(outputs, weights, strict=True)))
@@ -209,8 +211,8 @@ def test_dividing_by_a_noisy_count_adds_its_part_of_the_offset(rng, basis):
     """(n/n̂ - 1) times the offset of the answer: one direction, whose variance is added."""
     basis = any_axes(rng) if basis == "learned" else basis
     known = stages_of(rng, WIDTH)
-    plain, noisy = (restored(state_of(basis, known, count_stddev=stddev)) for stddev in (0.0, 30.0))
-    offset = known.answer()[2] if basis is None else basis.restored(known.answer()[2])
+    plain, noisy = (restore_answer(state_of(basis, known, count_stddev=stddev)) for stddev in (0.0, 30.0))
+    offset = known.answer()[2] if basis is None else basis.restore_answer(known.answer()[2])
     assert np.allclose(noisy.variance, plain.variance + (0.3 * offset) ** 2)
     if basis is not None:
         assert noisy.noise_principal.sum() == pytest.approx(plain.noise_principal.sum() + 0.09 * offset @ offset)
@@ -218,9 +220,9 @@ def test_dividing_by_a_noisy_count_adds_its_part_of_the_offset(rng, basis):
 
 def test_the_reach_is_told_in_the_columns(rng):
     ball = Ball(rng.normal(size=WIDTH), 2.0, 3.0)
-    found = restored(state_of(None, stages_of(rng, WIDTH), ball)).reach
+    found = restore_answer(state_of(None, stages_of(rng, WIDTH), ball)).clipping
     assert (found.radius, found.scale.tolist()) == (3.0, [2.0] * WIDTH)
-    assert (found.centre == ball.centre).all()
+    assert (found.center == ball.center).all()
 
 
 SPOKEN = {  # coordinates of each variance release, in their order (None: all), and which of these still say something
@@ -237,13 +239,13 @@ SPOKEN = {  # coordinates of each variance release, in their order (None: all), 
 def test_a_coordinate_has_the_spread_of_its_last_variance_release(rng, monkeypatch, releases, last):
     """Releases that later ones repeat in every coordinate are not looked at: their fits take long."""
     given = [_variance_release(rng, which) for which in releases]
-    seen, learned_shape = [], restore.learned_shape
-    monkeypatch.setattr(restore, "learned_shape", lambda each, *rest: seen.append(each) or learned_shape(each, *rest))
+    seen, learn_shape = [], restore.learn_shape
+    monkeypatch.setattr(restore, "learn_shape", lambda each, *rest: seen.append(each) or learn_shape(each, *rest))
     mean, variance = rng.normal(size=WIDTH), np.full(WIDTH, 0.01)
     known = knowledge_of(Output(mean, variance, 1.0))
     state = state_of(None, known)
     state.own_scores, state.ring_scores = given[-1], tuple(given[:-1])
-    found = restored(state).shape
+    found = restore_answer(state).estimated_variances
     assert [any(each is one for one in seen) for each in given] == [place in last for place in range(len(given))]
     for place in range(WIDTH):
         each = [one for one in given if one.which is None or place in one.which][-1]
@@ -253,5 +255,5 @@ def test_a_coordinate_has_the_spread_of_its_last_variance_release(rng, monkeypat
 
 def _variance_release(rng, which):
     width = WIDTH if which is None else len(which)
-    variances, centre, scores = np.exp(rng.normal(size=(3, width)))
-    return VarianceRelease(variances, centre, scores, 0.1, np.ones(width), None if which is None else np.array(which))
+    variances, center, scores = np.exp(rng.normal(size=(3, width)))
+    return VarianceRelease(variances, center, scores, 0.1, np.ones(width), None if which is None else np.array(which))

@@ -6,20 +6,21 @@ import numpy as np
 import pytest
 from states import standing_session
 
-from dimfree import Options, SeededNoise, release_mean
-from dimfree.accounting.budget import Neighbours
+from dimfree import Options, release_mean
+from dimfree.accounting.budget import Neighbors
 from dimfree.accounting.precision import compose
 from dimfree.beliefs import Beliefs
 from dimfree.data.records import as_records
-from dimfree.programs.choose.constants import RING_LEAST
+from dimfree.programs.choose.constants import MIN_RING_RECORDS
 from dimfree.programs.choose.core import Size
 from dimfree.programs.learn.ring import RingSetting, learn_by_ring, plan_core
-from dimfree.programs.run import UNKNOWN, calibrated
-from dimfree.programs.unknown import choose_way
+from dimfree.programs.run import UNKNOWN, calibrate_run
+from dimfree.programs.unknown import choose_branch
 from dimfree.release import prepare
 from dimfree.request import Request
+from dimfree.testing import SeededNoise
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 COUNT, DIMENSION = 800, 300
 STDDEV = np.where(np.arange(DIMENSION) < 6, 1.0, 1e-3)
 RINGED = {"lengths on the ring", "unit of the ring's scores", "variances on the ring"}
@@ -69,14 +70,16 @@ def test_records_outside_the_window_are_told():
     assert learned(table()).found
 
 
-@pytest.mark.parametrize(("count", "taken"), [(RING_LEAST / 2, False), (RING_LEAST * 2, True), (1e5, False)])
+@pytest.mark.parametrize(
+    ("count", "taken"), [(MIN_RING_RECORDS / 2, False), (MIN_RING_RECORDS * 2, True), (1e5, False)]
+)
 def test_the_ring_is_for_few_records_relative_to_many_columns(count, taken):
-    request = Request.checked(epsilon=1.0, delta=1e-6, options=Options(), noise=SeededNoise(1))
+    request = Request.from_arguments(epsilon=1.0, delta=1e-6, options=Options(), noise=SeededNoise(1))
     records = as_records(table())
     run = prepare(request, Beliefs.of(request, DIMENSION, None), records)
-    menu = calibrated(run, **UNKNOWN)
-    way = choose_way(run, menu, Size(count / menu.ringed[0].mu, menu.count_stddev, 10**6))
-    assert (getattr(way, "branch", None) in menu.ringed) == taken
+    branches = calibrate_run(run, **UNKNOWN)
+    way = choose_branch(run, branches, Size(count / branches.ringed[0].mu, branches.count_stddev, 10**6))
+    assert (getattr(way, "branch", None) in branches.ringed) == taken
 
 
 def test_the_plan_leaves_small_coordinates_to_the_core_where_records_are_very_few():
@@ -87,24 +90,24 @@ def test_the_plan_leaves_small_coordinates_to_the_core_where_records_are_very_fe
     assert (block[:5] == np.arange(5)).all()
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_the_release_is_by_the_ring_and_within_its_budget(neighbours):
-    release = released(table(), neighbours=neighbours)
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+def test_the_release_is_by_the_ring_and_within_its_budget(neighbors):
+    release = released(table(), neighbors=neighbors)
     assert not release.refused
-    assert {event.purpose for event in release.ledger.searches} == RINGED
-    assert release.ledger.delta() <= 1e-6
+    assert {event.purpose for event in release.charges.searches} == RINGED
+    assert release.charges.delta() <= 1e-6
     assert np.linalg.norm(release.mean - 100.0) < 1.0
 
 
 def test_one_menu_is_charged_whichever_way_is_taken():
     few, many = released(table()), released(table(count=8000))
-    assert few.ledger.menu == many.ledger.menu
-    assert not RINGED & {event.purpose for event in many.ledger.searches}
+    assert few.charges.branches == many.charges.branches
+    assert not RINGED & {event.purpose for event in many.charges.searches}
 
 
 def test_a_given_basis_is_not_left_for_the_ring():
     release = released(table(), basis="dct")
-    assert not RINGED & {event.purpose for event in release.ledger.searches}
+    assert not RINGED & {event.purpose for event in release.charges.searches}
 
 
 def test_stated_noise_is_the_noise_found():

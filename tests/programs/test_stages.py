@@ -12,7 +12,7 @@ from states import after_core, knowledge_of, purposes_of, spent, standing_view
 from stats import sampling
 
 from dimfree import release_mean
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import Neighbors
 from dimfree.accounting.precision import compose
 from dimfree.kernel import Ball, Cosine, LearnedAxes
 from dimfree.noise import SeededNoise
@@ -20,30 +20,30 @@ from dimfree.programs import known as known_shape
 from dimfree.programs.choose import constants
 from dimfree.programs.choose.constants import (
     CORE_BIAS_POWER,
-    COUNTED_PRECISION,
+    MAX_WIDE_FACTOR,
+    MIN_COUNTED_PRECISION,
     OUTER_BIAS,
-    RECENTRE_SHARES,
-    RECENTRE_STAGES,
-    WIDE_MOST,
+    RECENTER_SHARES,
+    RECENTER_STEPS,
 )
-from dimfree.programs.choose.stages import Schedule, best_schedule
-from dimfree.programs.learn.coordinates import centre_error, learn, learn_variances, measure_own, recentre
-from dimfree.programs.learn.stages import (
-    Honest,
-    last_stages,
-    looked_radius,
-    noisy_lengths,
-    plan_stages,
+from dimfree.programs.choose.schedule import Schedule, choose_schedule
+from dimfree.programs.learn.coordinates import compute_center_error, learn, learn_variances, measure_own, recenter
+from dimfree.programs.learn.state import Knowledge, Output, StepSetting
+from dimfree.programs.learn.steps import (
+    ExpectedRecords,
+    choose_radius,
+    plan_steps,
+    release_lengths,
+    run_last_steps,
     run_schedule,
-    run_stages,
-    stage,
+    run_step,
+    run_steps,
 )
-from dimfree.programs.learn.state import Knowledge, Output, StageSetting
 from dimfree.programs.learn.tail import Tail
-from dimfree.shapes import Dense, Diagonal
+from dimfree.shapes import DenseCovariance, DiagonalCovariance
 
 FALSE_ALARM = 1e-6
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 
 
 # what is known, and the answer
@@ -83,7 +83,7 @@ def test_one_output_alone_is_the_answer_to_the_last_bit(rng):
 
 @sampling(FALSE_ALARM)
 def test_the_answer_is_exactly_normal_where_inverse_variances_are_not(seed):
-    """An unlucky first output widens the second radius: standardised errors have variance 1 by P21's weights alone."""
+    """An unlucky first output widens the second radius: standardized errors have variance 1 by P21's weights alone."""
     first, fresh = np.random.default_rng(seed).normal(size=(2, 40_000))
     second_variance = np.where(first > 0, 9.0, 0.25)  # chosen by what was released before
     second = np.sqrt(second_variance) * fresh
@@ -104,13 +104,13 @@ def chi_squared(standardised, false_alarm):
 
 
 def setting_of(rows, count, relation=ADD, noise=None):
-    return StageSetting(standing_view(np.asarray(rows, float), relation, noise=noise or RecordingNoise()), count)
+    return StepSetting(standing_view(np.asarray(rows, float), relation, noise=noise or RecordingNoise()), count)
 
 
-@pytest.mark.parametrize("centre", [0.0, 0.7, -3.0])
-def test_without_noise_and_clipping_a_stage_finds_the_mean_from_any_centre(seed, centre):
+@pytest.mark.parametrize("center", [0.0, 0.7, -3.0])
+def test_without_noise_and_clipping_a_stage_finds_the_mean_from_any_centre(seed, center):
     rows = np.random.default_rng(seed).normal(size=(50, 3))
-    known = stage(setting_of(rows, 50.0), Knowledge(), Ball(np.full(3, centre), 1.0, 100.0), 1.0, "stage 1")
+    known = run_step(setting_of(rows, 50.0), Knowledge(), Ball(np.full(3, center), 1.0, 100.0), 1.0, "stage 1")
     assert known.outputs[0].value == pytest.approx(rows.mean(axis=0), abs=2e-4)
 
 
@@ -118,13 +118,13 @@ def test_without_noise_and_clipping_a_stage_finds_the_mean_from_any_centre(seed,
 def test_the_variance_of_a_stage_is_its_noise(relation, balls):
     setting = setting_of(np.zeros((10, 4)), 12.5, relation)
     ball = Ball(np.zeros(4), np.array([1.0, 2.0, 1.0, 5.0]), 3.0, np.array([1, 3]))
-    known = stage(setting, Knowledge(), ball, 0.25, "s", 0.5)
+    known = run_step(setting, Knowledge(), ball, 0.25, "s", 0.5)
     [output] = known.outputs
     expected = (balls * 3.0 / 0.25 / 12.5 * np.array([2.0, 5.0])) ** 2
     assert output.variance[[1, 3]] == pytest.approx(expected, rel=1e-12)
     assert np.isinf(output.variance[[0, 2]]).all()
     assert output.weight == 0.5
-    assert output.offset == pytest.approx(output.value - ball.centre)
+    assert output.offset == pytest.approx(output.value - ball.center)
 
 
 # the look at lengths
@@ -132,7 +132,7 @@ def test_the_variance_of_a_stage_is_its_noise(relation, balls):
 
 def looked(rows, mu, farthest=math.inf, noise=None):
     setting = setting_of(rows, float(len(rows)), noise=noise)
-    return noisy_lengths(setting, Ball(np.zeros(5), 1.0, math.sqrt(5)), 5.0, mu, farthest=farthest)
+    return release_lengths(setting, Ball(np.zeros(5), 1.0, math.sqrt(5)), 5.0, mu, farthest=farthest)
 
 
 def test_records_beyond_the_friends_are_left_out_of_the_look():
@@ -142,7 +142,7 @@ def test_records_beyond_the_friends_are_left_out_of_the_look():
     near = looked(rows, 1.0, farthest=8.0)
     assert near.value.edges[-1] == 8.0
     assert (near.value.counts[-1], near.value.total) == (0.0, pytest.approx(980))
-    radii = [looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), 1.0, 5.0, 0.0) for seen in (all_of_them, near)]
+    radii = [choose_radius(Tail.fit(seen.value, 5.0, math.sqrt(5)), 1.0, 5.0, 0.0) for seen in (all_of_them, near)]
     assert radii[1] < 8.0 < radii[0]
 
 
@@ -151,16 +151,16 @@ def test_the_radius_leaves_about_the_excess_that_noise_may_hide(seed):
     seen = looked(rows, 0.5, noise=SeededNoise(seed))
     lengths = np.linalg.norm(rows, axis=1)
     for mu in (0.02, 0.2):
-        radius = looked_radius(Tail.fitted(seen.value, 5.0, math.sqrt(5)), mu, 5.0, 0.0)
+        radius = choose_radius(Tail.fit(seen.value, 5.0, math.sqrt(5)), mu, 5.0, 0.0)
         target = OUTER_BIAS * 5.0**CORE_BIAS_POWER * math.sqrt(5) / mu
         assert 0.05 * target < (np.maximum(lengths / radius - 1, 0)).sum() < 2 * target
 
 
 def test_a_radius_is_widened_by_one_factor_at_most_and_within_what_was_looked_at():
     seen = looked(np.random.default_rng(2).normal(size=(500, 5)), 1.0)
-    tail = Tail.fitted(seen.value, 5.0, math.sqrt(5))
-    narrow, little, most = (looked_radius(tail, 0.2, 5.0, wide) for wide in (0.0, 4.0, 1e9))
-    assert narrow < little == 4.0 < most == WIDE_MOST * narrow
+    tail = Tail.fit(seen.value, 5.0, math.sqrt(5))
+    narrow, little, most = (choose_radius(tail, 0.2, 5.0, wide) for wide in (0.0, 4.0, 1e9))
+    assert narrow < little == 4.0 < most == MAX_WIDE_FACTOR * narrow
 
 
 # whole runs
@@ -170,52 +170,54 @@ SPECTRUM = np.linspace(2.0, 0.2, 12)
 RUNS = {
     "default": {},
     "trusted radii": {"tails": "gaussian"},
-    "replace-one": {"neighbours": "replace-one"},
+    "replace-one": {"neighbors": "replace-one"},
     "unknown scale": {"scale": "learn"},
-    "unknown scale, replace-one": {"scale": "learn", "neighbours": "replace-one"},
+    "unknown scale, replace-one": {"scale": "learn", "neighbors": "replace-one"},
     "a sample for the core": {"core_sample": 1000},
-    "a sample, replace-one": {"core_sample": 1300, "neighbours": "replace-one", "scale": "learn"},
+    "a sample, replace-one": {"core_sample": 1300, "neighbors": "replace-one", "scale": "learn"},
 }
 
 
 def run(noise, seed=0, n=1500, **options):
     rows = np.random.default_rng(seed).normal(size=(n, 12)) * SPECTRUM + 3.0
-    options = {"shape": Diagonal(SPECTRUM**2), "epsilon": 1.0, "delta": 1e-6} | options
+    options = {"covariance": DiagonalCovariance(SPECTRUM**2), "epsilon": 1.0, "delta": 1e-6} | options
     return release_mean(rows, **with_options(noise=noise, **options))
 
 
 @pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
 def test_little_of_the_branch_is_wasted(options):
-    ledger = run(RecordingNoise(), **options).ledger
-    branch = ledger.menu[ledger.chosen]
+    ledger = run(RecordingNoise(), **options).charges
+    branch = ledger.branches[ledger.chosen]
     assert branch.ladder.length > 2
     assert 0.97 * branch.mu < compose(event.mu for event in ledger.after) <= branch.mu
 
 
-@pytest.mark.parametrize("options", [{}, {"scale": "learn"}, {"neighbours": "replace-one"}])
+@pytest.mark.parametrize("options", [{}, {"scale": "learn"}, {"neighbors": "replace-one"}])
 def test_the_stated_noise_is_that_of_the_ledger(options, monkeypatch):
     """From the ledger alone: the weights of P21 give noise_stddev, but for what dividing by n̂ adds."""
     chosen = []
     monkeypatch.setattr(
-        known_shape, "best_schedule", lambda *args, **more: chosen.append(best_schedule(*args, **more)) or chosen[-1]
+        known_shape,
+        "choose_schedule",
+        lambda *args, **more: chosen.append(choose_schedule(*args, **more)) or chosen[-1],
     )
     release = run(RecordingNoise(), **options)
     count, weights = release.parameters["count"], chosen[-1].weights
-    vectors = [event for event in release.ledger.after if event.purpose != "lengths of the records"]
+    vectors = [event for event in release.charges.after if event.purpose != "lengths of the records"]
     units = [e.stddev * e.step / (1 if e.purpose == "mean" else count) for e in vectors]
     assert sum(weights) == pytest.approx(1)
     spread = sum(math.sqrt(weight) / unit for weight, unit in zip(weights, units, strict=True)) ** -2
     stated = release.noise_stddev**2 / SPECTRUM
     assert (stated >= spread * (1 - 1e-9)).all()
-    public = options.get("neighbours") == "replace-one"  # then nothing was divided by a noisy count
+    public = options.get("neighbors") == "replace-one"  # then nothing was divided by a noisy count
     assert stated == pytest.approx(spread, rel=1e-9 if public else 0.1)
 
 
 def test_the_reach_is_where_the_last_stage_clipped():
     release = run(RecordingNoise())
-    assert release.reach.scale == pytest.approx(np.sqrt(SPECTRUM))
-    last = release.ledger.after[-1]
-    assert release.reach.radius == pytest.approx(last.step * last.sensitivity)
+    assert release.clipping.scale == pytest.approx(np.sqrt(SPECTRUM))
+    last = release.charges.after[-1]
+    assert release.clipping.radius == pytest.approx(last.step * last.sensitivity)
 
 
 def test_a_rotated_shape_states_its_noise_exactly(seed):
@@ -224,13 +226,13 @@ def test_a_rotated_shape_states_its_noise_exactly(seed):
     rotation, _ = np.linalg.qr(rng.normal(size=(12, 12)))
     covariance = rotation * SPECTRUM**2 @ rotation.T
     rows = rng.normal(size=(1500, 12)) * SPECTRUM @ rotation.T
-    shape = Dense((covariance + covariance.T) / 2)
+    shape = DenseCovariance((covariance + covariance.T) / 2)
     release = release_mean(
-        rows, shape=shape, epsilon=1.0, delta=1e-6, neighbours="replace-one", noise=SeededNoise(seed)
+        rows, covariance=shape, epsilon=1.0, delta=1e-6, neighbors="replace-one", noise=SeededNoise(seed)
     )
     ratio = release.noise_stddev**2 / shape.root_diagonal(12)
     assert ratio == pytest.approx(ratio[0], rel=1e-9)
-    assert release.reach is None
+    assert release.clipping is None
 
 
 class _Loud(RecordingNoise):
@@ -242,10 +244,10 @@ class _Loud(RecordingNoise):
 
 
 def test_a_stage_forgets_the_centre_it_clipped_around(seed):
-    """Stage noise of +2 standard deviations shows as +2 of its own noise, whatever earlier noise did to the centre."""
+    """Stage noise of +2 standard deviations shows as +2 of its own noise, whatever earlier noise did to the center."""
     rows = np.random.default_rng(seed).normal(size=(3000, 3))
     core = knowledge((np.full(3, 0.1), np.full(3, 0.01)))
-    honest = Honest(np.full(3, 9.0), np.ones(3), False, 100.0)  # a ball that clips nobody
+    honest = ExpectedRecords(np.full(3, 9.0), np.ones(3), False, 100.0)  # a ball that clips nobody
     schedule = Schedule(None, 1.0, (0.3, 0.6), 0.0, 0.0, (0.0, 0.2, 0.8), 3, 0.0)
     found, *_ = run_schedule(setting_of(rows, 3000.0, noise=_Loud()), core, schedule, honest, 0.95)
     for output in found.outputs[1:]:
@@ -277,12 +279,12 @@ def test_all_of_the_precision_is_used_and_no_more(rows, total, relation):
 def test_a_plan_adds_up_to_what_it_was_given(rows, total, share):
     state = after_core(rows, total)
     for answer in (False, True):
-        plan = plan_stages(state, share * state.left, answer=answer)
+        plan = plan_steps(state, share * state.left, answer=answer)
         assert sum(planned.mu**2 for planned in plan) == pytest.approx(share * state.left, rel=1e-9)
         assert sum(planned.weight for planned in plan) == pytest.approx(float(answer))
         assert bool(plan[-1].weight) is answer
         counted = [planned.mu**2 for planned in plan[:-1] if planned.weight]
-        assert min(counted, default=total) >= COUNTED_PRECISION * total
+        assert min(counted, default=total) >= MIN_COUNTED_PRECISION * total
 
 
 @both
@@ -290,9 +292,9 @@ def test_only_stages_after_the_look_count_in_the_answer(rows, relation):
     state = learn(after_core(rows, 0.2, relation))
     purposes = purposes_of(state)
     assert purposes.count("lengths of the records") == 1
-    before = [p for p in purposes[: purposes.index("lengths of the records")] if p.startswith("stage")]
+    before = [p for p in purposes[: purposes.index("lengths of the records")] if p.startswith("refinement step")]
     weights = [output.weight for output in state.known.outputs]
-    assert not any(weights[: 1 + len(before)])  # the core, and stages for the centre
+    assert not any(weights[: 1 + len(before)])  # the core, and stages for the center
     assert all(weights[1 + len(before) :])
     assert sum(weights) == pytest.approx(1, rel=1e-12)
 
@@ -331,7 +333,7 @@ def test_the_variances_are_learned(rows):
 
 @pytest.mark.parametrize(("threshold", "looks"), [(math.inf, 1), (-1.0, 2)])
 def test_a_second_look_is_taken_only_where_the_first_was_unsure(rows, monkeypatch, threshold, looks):
-    monkeypatch.setattr(constants, "LOSS", threshold)
+    monkeypatch.setattr(constants, "MAX_LOG_VARIANCE", threshold)
     assert purposes_of(learn(after_core(rows, 0.2))).count("variances") == looks
 
 
@@ -348,8 +350,8 @@ def test_any_scale(rows, scale):
 
 def turned(rows, total, basis):
     """A run that works in a public basis from the start."""
-    state = after_core(basis.rotated(rows), total, seen=rows)
-    return replace(state, setting=state.setting.rotated(basis, basis.width))
+    state = after_core(basis.rotate(rows), total, seen=rows)
+    return replace(state, setting=state.setting.rotate(basis, basis.width))
 
 
 def uneven_axes(scale=STDDEV):
@@ -361,13 +363,13 @@ def uneven_axes(scale=STDDEV):
 @budgets
 def test_recentring_leaves_noise_that_is_the_same_in_all_coordinates(rows, total, relation):
     before = after_core(rows, total, relation, SeededNoise(4), off=FAR)
-    assert centre_error(before) > 0.3
-    state = recentre(before)
+    assert compute_center_error(before) > 0.3
+    state = recenter(before)
     _, variance = state.known.combined
     assert np.ptp(variance) <= 1e-12 * variance.mean()
-    low, high = RECENTRE_SHARES
+    low, high = RECENTER_SHARES
     assert low * total * (1 - 1e-9) <= before.left - state.left <= high * total * (1 + 1e-9)
-    assert len(state.known.outputs) <= 1 + RECENTRE_STAGES
+    assert len(state.known.outputs) <= 1 + RECENTER_STEPS
 
 
 @pytest.mark.parametrize("basis", [None, Cosine(DIMENSION)], ids=["own", "dct"])
@@ -384,14 +386,14 @@ def test_own_variances_are_measured_and_paid_for(rows, basis):
 
 @pytest.mark.parametrize("basis", [Cosine(DIMENSION), uneven_axes()], ids=["dct", "learned"])
 def test_moving_takes_along_what_is_known(rows, basis):
-    before = run_stages(learn_variances(after_core(rows, 0.5)), 0.3)
+    before = run_steps(learn_variances(after_core(rows, 0.5)), 0.3)
     value, variance = before.known.combined
     state = before.move_to(basis)
     assert before.in_original()[0] == pytest.approx(value)
     assert state.in_original()[0] == pytest.approx(value)
     assert state.left == before.left
     assert state.setting.view.dimension == DIMENSION
-    assert state.known.combined[1] == pytest.approx(basis.moved_variances(variance))
-    state = last_stages(state)
-    assert basis.restored(state.known.answer()[0]) == pytest.approx(rows.mean(axis=0), abs=0.05)
+    assert state.known.combined[1] == pytest.approx(basis.move_variances(variance))
+    state = run_last_steps(state)
+    assert basis.restore_answer(state.known.answer()[0]) == pytest.approx(rows.mean(axis=0), abs=0.05)
     assert spent(state) <= 0.5 * (1 + 1e-12)

@@ -7,27 +7,28 @@ import numpy as np
 import pytest
 from states import standing_view
 
-from dimfree import SeededNoise, release_mean
+from dimfree import release_mean
 from dimfree.kernel import Ball
 from dimfree.programs.choose import constants
-from dimfree.programs.choose.stages import shell_share
+from dimfree.programs.choose.schedule import choose_shell_share
 from dimfree.programs.learn.restore import (
     NOT_MEASURED,
     LengthMoments,
-    learned_population,
-    squared_shift,
+    bound_squared_shift,
+    learn_population,
 )
-from dimfree.programs.learn.stages import median_length, noisy_lengths, verified_radius
-from dimfree.programs.learn.state import StageSetting
+from dimfree.programs.learn.state import StepSetting
+from dimfree.programs.learn.steps import read_median_length, release_lengths, verify_radius
 from dimfree.programs.learn.tail import (
     LengthCounts,
     Lengths,
     Tail,
-    bias_in_bars,
-    length_edges,
-    likely_bias,
-    outer_radius,
+    allow_for_bias,
+    estimate_likely_bias,
+    find_outer_radius,
+    make_length_edges,
 )
+from dimfree.testing import SeededNoise
 
 RANKS = (1.0, 3.0, 30.0, 1e3, 1e5)
 SIZES = [(n, stddev) for n in (2000, 20_000) for stddev in (4.0, 15.0, 40.0)]
@@ -54,7 +55,7 @@ HEAVY = ("lognormal", "Pareto 3", "t 3")  # noise hides how heavy: at rank 1 the
 
 def seen(lengths, predicted, rank, stddev=0.0, rng=None):
     """A histogram as it would be released; exact without a generator."""
-    edges = length_edges(rank) * predicted
+    edges = make_length_edges(rank) * predicted
     counts = np.bincount(np.searchsorted(edges, lengths), minlength=len(edges) + 1).astype(float)
     total = float(len(lengths))
     if rng is not None:
@@ -64,7 +65,7 @@ def seen(lengths, predicted, rank, stddev=0.0, rng=None):
 
 def in_cell(rank, cell, number=2000.0, **given):
     """All records in one cell."""
-    edges = length_edges(rank)
+    edges = make_length_edges(rank)
     counts = np.zeros(len(edges) + 1)
     counts[cell] = number
     return LengthCounts(
@@ -74,7 +75,7 @@ def in_cell(rank, cell, number=2000.0, **given):
 
 def slack(rank, mu):
     """Target excess over R."""
-    b = min(constants.OUTER_BIAS_MOST, constants.OUTER_BIAS * rank**constants.OUTER_BIAS_POWER)
+    b = min(constants.MAX_OUTER_BIAS, constants.OUTER_BIAS * rank**constants.OUTER_BIAS_POWER)
     return b * math.sqrt(rank) / mu
 
 
@@ -103,7 +104,7 @@ def test_the_excess_at_the_outer_radius_is_about_the_target_at_most(name):
         c = slack(rank, mu)
         for _ in range(20):
             lengths = sampler(rng, n)
-            radius = outer_radius(Tail.fitted(seen(lengths, predicted, rank, stddev, rng), rank, predicted), rank, mu)
+            radius = find_outer_radius(Tail.fit(seen(lengths, predicted, rank, stddev, rng), rank, predicted), rank, mu)
             within.append(np.maximum(lengths - radius, 0).sum() <= targets * c * radius)
             third_within.append(np.maximum(lengths - radius / 3, 0).sum() <= targets * c * radius / 3)
             over.append(radius / hindsight_radius(lengths, c))
@@ -114,7 +115,7 @@ def test_the_excess_at_the_outer_radius_is_about_the_target_at_most(name):
 
 def test_a_large_exact_histogram_gives_the_excess_and_the_number_beyond():
     lengths = -np.log((np.arange(200_000) + 0.5) / 200_000)  # exponential
-    tail = Tail.fitted(seen(lengths, 2**0.5, 1), 1, 2**0.5)
+    tail = Tail.fit(seen(lengths, 2**0.5, 1), 1, 2**0.5)
     radii = np.array([0.5, 1.0, 3.0, 6.0])
     expected = 200_000 * np.exp(-radii)
     np.testing.assert_allclose(tail.beyond(radii, 0.5), expected, rtol=0.25)
@@ -124,18 +125,18 @@ def test_a_large_exact_histogram_gives_the_excess_and_the_number_beyond():
 @pytest.mark.parametrize("rank", RANKS)
 def test_bars_allow_for_the_bias_that_the_radius_was_chosen_for(rank, rng):
     lengths, mu = np.sqrt(rng.chisquare(max(rank, 1), 20_000)), usual_mu(rank, 15.0)
-    tail = Tail.fitted(seen(lengths, math.sqrt(rank), rank, 15.0, rng), rank, math.sqrt(rank))
-    radius = outer_radius(tail, rank, mu)
-    bias, b = bias_in_bars(tail, radius, rank, mu), slack(rank, mu) * mu / math.sqrt(rank)
-    assert bias == likely_bias(tail, radius, rank, mu) <= b * (1 + 1e-3)
-    assert likely_bias(tail, 0.9 * radius, rank, mu) > bias > bias_in_bars(tail, 1.1 * radius, rank, mu)
+    tail = Tail.fit(seen(lengths, math.sqrt(rank), rank, 15.0, rng), rank, math.sqrt(rank))
+    radius = find_outer_radius(tail, rank, mu)
+    bias, b = allow_for_bias(tail, radius, rank, mu), slack(rank, mu) * mu / math.sqrt(rank)
+    assert bias == estimate_likely_bias(tail, radius, rank, mu) <= b * (1 + 1e-3)
+    assert estimate_likely_bias(tail, 0.9 * radius, rank, mu) > bias > allow_for_bias(tail, 1.1 * radius, rank, mu)
 
 
 @pytest.mark.parametrize(("count", "rank", "told"), [(600, 1.0, False), (2000, 1.0, True), (600, 5.0, True)])
 def test_a_tail_of_few_records_of_one_column_is_not_seen(count, rank, told, rng):
-    tail = Tail.fitted(seen(np.abs(rng.normal(size=count)), 1.0, rank, 9.5, rng), rank, 1.0)
-    assert tail.told is told
-    assert (bias_in_bars(tail, 3.0, rank, 0.2) == constants.UNSEEN_BIAS) is not told
+    tail = Tail.fit(seen(np.abs(rng.normal(size=count)), 1.0, rank, 9.5, rng), rank, 1.0)
+    assert tail.resolved is told
+    assert (allow_for_bias(tail, 3.0, rank, 0.2) == constants.UNSEEN_BIAS) is not told
 
 
 # --- Odd histograms --------------------------------------------------------------------------------------------------
@@ -144,15 +145,21 @@ ODD = {
     "nobody": lambda rank: in_cell(rank, 0, 0.0, stddev=0.0, total_stddev=0.0),
     "one record, exact": lambda rank: in_cell(rank, 3, 1.0, stddev=0.0, total_stddev=0.0),
     "all of length 0": lambda rank: in_cell(rank, 0),
-    "all in one cell": lambda rank: in_cell(rank, len(length_edges(rank)) // 2),
-    "all in the last closed cell": lambda rank: in_cell(rank, len(length_edges(rank)) - 1),
-    "all beyond the last edge": lambda rank: in_cell(rank, len(length_edges(rank))),
+    "all in one cell": lambda rank: in_cell(rank, len(make_length_edges(rank)) // 2),
+    "all in the last closed cell": lambda rank: in_cell(rank, len(make_length_edges(rank)) - 1),
+    "all beyond the last edge": lambda rank: in_cell(rank, len(make_length_edges(rank))),
     "replace-one": lambda rank: in_cell(rank, 5, total_stddev=0.0),
     "negative total": lambda rank: in_cell(rank, 1, -30.0, stddev=40.0, total_stddev=40.0),
-    "negative counts": lambda rank: in_cell(rank, 1, counts=np.full(len(length_edges(rank)) + 1, -50.0), stddev=40.0),
-    "many": lambda rank: in_cell(rank, 2, counts=np.full(len(length_edges(rank)) + 1, 1e12), total=1e13),
+    "negative counts": lambda rank: in_cell(
+        rank, 1, counts=np.full(len(make_length_edges(rank)) + 1, -50.0), stddev=40.0
+    ),
+    "many": lambda rank: in_cell(rank, 2, counts=np.full(len(make_length_edges(rank)) + 1, 1e12), total=1e13),
     "noise only": lambda rank: in_cell(
-        rank, 0, counts=np.random.default_rng(3).normal(size=len(length_edges(rank)) + 1) * 40, total=20.0, stddev=40.0
+        rank,
+        0,
+        counts=np.random.default_rng(3).normal(size=len(make_length_edges(rank)) + 1) * 40,
+        total=20.0,
+        stddev=40.0,
     ),
 }
 
@@ -162,22 +169,22 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_odd_histograms_give_finite_falling_numbers_and_a_radius_on_the_grid(name, rank):
     counts = ODD[name](rank)
-    tail, radii = Tail.fitted(counts, 1.0, 1.0), np.geomspace(1e-3, 1e3, 40)
+    tail, radii = Tail.fit(counts, 1.0, 1.0), np.geomspace(1e-3, 1e3, 40)
     for level in (0.05, 0.5, 0.95):
         for found in (tail.excess(radii, level), tail.beyond(radii, level)):
             assert np.isfinite(found).all()
             assert (found >= 0).all()
             assert (np.diff(found) <= 1e-9 * found[:-1]).all()
-    assert 0 < outer_radius(tail, rank, 0.5) <= counts.edges[-1]
+    assert 0 < find_outer_radius(tail, rank, 0.5) <= counts.edges[-1]
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_the_unit_of_the_lengths_does_not_matter(seed):
     rng = np.random.default_rng(seed)
     rank = 10 ** rng.uniform(0, 5)
-    edges, counts = length_edges(rank), rng.normal(size=len(length_edges(rank)) + 1) * 10 ** rng.uniform(0, 6)
+    edges, counts = make_length_edges(rank), rng.normal(size=len(make_length_edges(rank)) + 1) * 10 ** rng.uniform(0, 6)
     radii = [
-        outer_radius(Tail.fitted(LengthCounts(edges * unit, counts, 15.0, 600.0, 15.0), rank, unit), rank, 0.3) / unit
+        find_outer_radius(Tail.fit(LengthCounts(edges * unit, counts, 15.0, 600.0, 15.0), rank, unit), rank, 0.3) / unit
         for unit in (1.0, 2.0**40, 2.0**-40)
     ]
     assert radii[1] == pytest.approx(radii[0], rel=1e-3)
@@ -198,18 +205,18 @@ def long_rows(seed, shift=0.0):
 
 
 def found_in(rows, seed, sampling=0.0):
-    setting = StageSetting(standing_view(rows, noise=SeededNoise(seed)), float(ROWS))
+    setting = StepSetting(standing_view(rows, noise=SeededNoise(seed)), float(ROWS))
     lengths = np.linalg.norm(rows, axis=1)
     expected = Ball(np.zeros(COLUMNS), 1.0, float(np.sqrt((lengths**2).mean())))
-    tail = Tail.fitted(noisy_lengths(setting, expected, COLUMNS, 0.1).value, COLUMNS, expected.radius)
+    tail = Tail.fit(release_lengths(setting, expected, COLUMNS, 0.1).value, COLUMNS, expected.radius)
     ball = Ball(np.zeros(COLUMNS), 1.0, float(np.quantile(lengths, 0.98)))
-    found = verified_radius(setting, Lengths(tail, ball), np.ones(COLUMNS), 0.12, 0.5, sampling)
+    found = verify_radius(setting, Lengths(tail, ball), np.ones(COLUMNS), 0.12, 0.5, sampling)
     return tail, ball, found, np.median(lengths)
 
 
 def test_symmetric_rows_are_clipped_inside_the_bulk(seed):
     tail, ball, found, median = found_in(long_rows(seed), seed)
-    assert median_length(tail) == pytest.approx(median, rel=0.15)
+    assert read_median_length(tail) == pytest.approx(median, rel=0.15)
     assert found.ball.radius < 0.6 * ball.radius
     assert found.bias < 1.2
 
@@ -229,17 +236,15 @@ def test_nothing_is_charged_where_little_can_be_saved(seed):
 def test_a_median_at_the_center_ends_in_no_refusal(seed):
     """The kernel refuses a shell that begins at nearly nothing; the budget would be spent."""
     rows = long_rows(seed)
-    setting = StageSetting(standing_view(rows, noise=SeededNoise(seed)), float(ROWS))
+    setting = StepSetting(standing_view(rows, noise=SeededNoise(seed)), float(ROWS))
     tail, ball, *_ = found_in(rows, seed)
     near = replace(tail, knots=tail.knots * 1e-6)
-    assert (
-        0 < verified_radius(setting, Lengths(near, ball), np.ones(COLUMNS), 0.12, 0.5, 0.0).ball.radius <= ball.radius
-    )
+    assert 0 < verify_radius(setting, Lengths(near, ball), np.ones(COLUMNS), 0.12, 0.5, 0.0).ball.radius <= ball.radius
 
 
 @pytest.mark.parametrize(("weights", "share"), [(np.ones(400), 0.05), (np.ones(30), 0.0), (np.eye(400)[0], 0.0)])
 def test_few_directions_tell_no_bias_from_noise(weights, share):
-    assert shell_share(weights) == pytest.approx(share)
+    assert choose_shell_share(weights) == pytest.approx(share)
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -251,7 +256,7 @@ def test_intervals_cover_what_a_release_clipped_inside_the_bulk(known):
     rows += 0.05 * sd * rng.exponential(size=(ROWS, 1)) ** 2
     given = {"covariance": 2 * sd**2} if known else {"objective": "total"}
     release = release_mean(rows, epsilon=1.0, delta=1e-6, noise=SeededNoise(3), **given)
-    assert "shell of the ball" in {event.purpose for event in release.ledger.after}
+    assert "shell of the ball" in {event.purpose for event in release.charges.after}
     low, high = release.confidence_interval(target="sample")
     assert np.mean((low <= rows.mean(axis=0)) & (rows.mean(axis=0) <= high)) >= 0.93
 
@@ -259,19 +264,19 @@ def test_intervals_cover_what_a_release_clipped_inside_the_bulk(known):
 PEOPLE = 100_000
 
 
-def looked_at(rows, radius, scale=1.0, noise=4.0):
+def blocks_as_read(rows, radius, scale=1.0, noise=4.0):
     """A look at the lengths of these rows, with hardly any noise, clipped so many expected lengths away."""
     z = rows / scale
     variances = (z**2).mean(axis=0)
     predicted, rank = float(np.sqrt(variances.sum())), float(variances.sum() ** 2 / (variances**2).sum())
-    edges = length_edges(rank) * predicted
+    edges = make_length_edges(rank) * predicted
     counts = np.bincount(np.searchsorted(edges, np.linalg.norm(z, axis=1)), minlength=len(edges) + 1).astype(float)
-    tail = Tail.fitted(LengthCounts(edges, counts, noise, float(len(rows)), 0.0), rank, predicted)
+    tail = Tail.fit(LengthCounts(edges, counts, noise, float(len(rows)), 0.0), rank, predicted)
     return Lengths(tail, Ball(np.zeros(rows.shape[1]), np.broadcast_to(scale, rows.shape[1:]), radius * predicted))
 
 
 def found(rows, variances, radius=8.0, scale=1.0, **given):
-    return learned_population(looked_at(rows, radius, scale), np.zeros(rows.shape[1]), variances, **given)
+    return learn_population(blocks_as_read(rows, radius, scale), np.zeros(rows.shape[1]), variances, **given)
 
 
 def normal(rng, dimension, correlation=0.0):
@@ -295,9 +300,9 @@ def test_the_correlation_of_normal_columns_is_found(rng, true):
 def test_what_is_drawn_in_counts_in_full_where_all_of_it_lies_in_one_direction(rng):
     """An exponential column cut at twice its deviation: the shift beside the deviation of the mean."""
     rows = rng.exponential(size=(PEOPLE, 1)) - 1
-    seen = looked_at(rows, 2.0)
+    seen = blocks_as_read(rows, 2.0)
     shift, wide = np.maximum(rows - 2, 0).mean(), replace(seen, ball=replace(seen.ball, radius=12.0))
-    cut, whole = (learned_population(each, np.zeros(1), np.ones(1)).widening for each in (seen, wide))
+    cut, whole = (learn_population(each, np.zeros(1), np.ones(1)).widening for each in (seen, wide))
     assert cut - whole > 0.8 * PEOPLE * shift**2
     assert whole < 1.2
 
@@ -307,23 +312,23 @@ def test_the_shift_is_bounded(rng, radius):
     """Of skewed columns, independent and moved by one factor: |E[w z]| is below the bound in both."""
     own = rng.exponential(size=(PEOPLE, 20)) - 1
     for rows in (own, np.sqrt(0.5) * own + np.sqrt(0.5) * (rng.exponential(size=(PEOPLE, 1)) - 1)):
-        seen = looked_at(rows, radius)
+        seen = blocks_as_read(rows, radius)
         z = rows / seen.ball.radius
         w = np.maximum(1 - 1 / np.linalg.norm(z, axis=1), 0)
         moments = LengthMoments.of(seen, 3.0)
-        said = learned_population(seen, np.zeros(20), np.ones(20))
-        bound = squared_shift(moments, np.full(20, 1 / seen.ball.radius**2), said.correlation)
+        said = learn_population(seen, np.zeros(20), np.ones(20))
+        bound = bound_squared_shift(moments, np.full(20, 1 / seen.ball.radius**2), said.correlation)
         assert (w[:, None] * z).mean(axis=0) @ (w[:, None] * z).mean(axis=0) <= bound
         assert bound <= moments.excess**2
 
 
 def test_moments_of_lengths(rng):
     rows = normal(rng, 5)
-    seen = looked_at(rows, 1.2)
+    seen = blocks_as_read(rows, 1.2)
     moments, lengths = LengthMoments.of(seen, 3.0), np.linalg.norm(rows, axis=1) / seen.ball.radius
     assert moments.count == pytest.approx(PEOPLE, rel=0.01)
     assert moments.square == pytest.approx((np.minimum(lengths, 1) ** 2).mean(), rel=0.03)
-    assert 1 <= moments.spread / (np.minimum(lengths, 3) ** 2).var() < 1.6
+    assert 1 <= moments.square_variance / (np.minimum(lengths, 3) ** 2).var() < 1.6
     assert moments.excess == pytest.approx(np.maximum(lengths - 1, 0).mean(), rel=0.2)
     assert moments.drawn == pytest.approx((np.maximum(1 - 1 / lengths, 0) ** 2).mean(), rel=0.3)
 
@@ -338,9 +343,9 @@ def test_records_beyond_the_last_edge_count_there_and_are_named(rng):
 
 @pytest.mark.parametrize("scale", [1e-170, 1e170])
 def test_where_squares_leave_the_range_of_floats_nothing_is_added(rng, scale):
-    seen = looked_at(normal(rng, 2), 8.0)
+    seen = blocks_as_read(normal(rng, 2), 8.0)
     seen = replace(seen, ball=replace(seen.ball, scale=np.full(2, scale)))
-    assert learned_population(seen, np.ones(2), np.ones(2)) == NOT_MEASURED
+    assert learn_population(seen, np.ones(2), np.ones(2)) == NOT_MEASURED
 
 
 def test_directions_learned_too_narrow_are_widened_along_the_widest(rng):
@@ -358,10 +363,10 @@ def test_entries_that_may_have_been_held_are_not_measured(rng, dimension):
     """A hundred records lie far away in one column, held at 48 deviations; their length tells nothing of how far."""
     rows = rng.normal(size=(PEOPLE, dimension))
     rows[:100, 0] = 48.0
-    seen = looked_at(rows, 8.0)
-    assert not learned_population(seen, np.zeros(dimension), np.ones(dimension)).unmeasured
+    seen = blocks_as_read(rows, 8.0)
+    assert not learn_population(seen, np.zeros(dimension), np.ones(dimension)).unmeasured
     held = replace(seen, ball=replace(seen.ball, cap=48.0))
-    assert learned_population(held, np.zeros(dimension), np.ones(dimension)).unmeasured
-    near = looked_at(rng.normal(size=(PEOPLE, dimension)), 8.0)
+    assert learn_population(held, np.zeros(dimension), np.ones(dimension)).unmeasured
+    near = blocks_as_read(rng.normal(size=(PEOPLE, dimension)), 8.0)
     near = replace(near, ball=replace(near.ball, cap=48.0))
-    assert not learned_population(near, np.zeros(dimension), np.ones(dimension)).unmeasured
+    assert not learn_population(near, np.zeros(dimension), np.ones(dimension)).unmeasured

@@ -9,7 +9,7 @@ from routes import through_the_core, with_options
 from states import events_of, precision, standing_view
 
 from dimfree import Options, release_mean
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import calibrate_private_count
 from dimfree.beliefs import Beliefs
 from dimfree.data.records import as_records
@@ -17,7 +17,7 @@ from dimfree.kernel import admissible, core_sensitivity
 from dimfree.noise import SeededNoise
 from dimfree.programs import unknown
 from dimfree.programs.choose.constants import (
-    MOST_SENSITIVE_CORE,
+    MAX_CORE_SENSITIVITY,
     RADIUS_SEARCH_SHARE,
 )
 from dimfree.programs.choose.core import Size
@@ -39,13 +39,13 @@ def table():
 
 def release(X, relation=ADD, **options):
     with through_the_core():
-        return release_mean(X, **with_options(**{**BUDGET, "neighbours": relation, **options}))
+        return release_mean(X, **with_options(**{**BUDGET, "neighbors": relation, **options}))
 
 
 @both
 def test_totals_stay_within_the_branch(table, relation):
-    ledger = release(table, relation, noise=SeededNoise(1)).ledger
-    branch = ledger.menu[ledger.chosen]
+    ledger = release(table, relation, noise=SeededNoise(1)).charges
+    branch = ledger.branches[ledger.chosen]
     assert precision(ledger.searches) <= branch.search_mu**2 * (1 + 1e-12)
     assert 0.98 * branch.mu**2 < precision(ledger.after) <= branch.mu**2
     assert ledger.delta() <= BUDGET["delta"]
@@ -54,10 +54,10 @@ def test_totals_stay_within_the_branch(table, relation):
 
 
 def test_under_add_remove_the_whole_menu_is_charged_and_under_replace_one_a_branch(table):
-    added, replaced = (release(table, relation, noise=SeededNoise(1)).ledger for relation in (ADD, REPLACE))
-    assert len(added.menu) > 1
+    added, replaced = (release(table, relation, noise=SeededNoise(1)).charges for relation in (ADD, REPLACE))
+    assert len(added.branches) > 1
     assert [event.purpose for event in added.before] == ["number of records"]
-    assert (len(replaced.menu), replaced.chosen, replaced.before) == (1, 0, ())
+    assert (len(replaced.branches), replaced.chosen, replaced.before) == (1, 0, ())
 
 
 @both
@@ -79,9 +79,9 @@ def test_too_few_records_are_refused(relation):
     noise = RecordingNoise()
     found = release(np.zeros((8, 2)), relation, noise=noise)
     assert found.refusal == TOO_FEW
-    assert found.ledger.searches == found.ledger.after == ()
+    assert found.charges.searches == found.charges.after == ()
     assert len(noise.asked) == (1 if relation == ADD else 0)
-    assert found.ledger.delta() <= (BUDGET["delta"] if relation == ADD else 0.0)
+    assert found.charges.delta() <= (BUDGET["delta"] if relation == ADD else 0.0)
 
 
 @both
@@ -90,7 +90,7 @@ def test_records_that_do_not_vary_have_no_scale(relation, value):
     noise = RecordingNoise()
     found = release(np.full((COUNT, 3), value), relation, noise=noise)
     assert found.refusal == NO_SCALE
-    assert found.ledger.after == ()
+    assert found.charges.after == ()
     assert "coin" not in {asked[0] for asked in noise.asked}
 
 
@@ -105,7 +105,7 @@ def test_an_unlucky_bit_refuses_with_what_was_drawn_charged(table, relation):
     noise = RecordingNoise(heads=False)
     found = release(table, relation, noise=noise)
     assert found.refusal == UNSTABLE
-    assert found.ledger.after == ()
+    assert found.charges.after == ()
     assert noise.asked[-1][0] == "coin"  # nothing is drawn after it
 
 
@@ -114,7 +114,7 @@ def test_an_unlucky_bit_refuses_with_what_was_drawn_charged(table, relation):
 
 def run_of(table, relation=ADD):
     """The run that `release_mean` would make."""
-    request = Request.checked(**BUDGET, neighbours=relation, options=Options(), noise=RecordingNoise())
+    request = Request.from_arguments(**BUDGET, neighbors=relation, options=Options(), noise=RecordingNoise())
     records = as_records(table)
     return prepare(request, Beliefs.of(request, records.dimension, records.columns), records)
 
@@ -125,7 +125,7 @@ def run_of(table, relation=ADD):
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
 def test_the_radius_follows_the_scale(table, scale):
     view = standing_view(table * scale, noise=RecordingNoise())
-    found = learn_radius(view.pairs(COUNT), (1e-6, 1e6), float(COUNT), 0.4, Neighbours.ADD_REMOVE)
+    found = learn_radius(view.pairs(COUNT), (1e-6, 1e6), float(COUNT), 0.4, Neighbors.ADD_REMOVE)
     spread = math.sqrt(float(table.var(axis=0).sum())) * scale
     assert found.found
     assert 1.5 * spread < found.radius < 12 * spread
@@ -144,17 +144,18 @@ def few_menu(table):
 
 def test_a_released_number_below_the_smallest_core_takes_the_smallest_floor(few_menu):
     """P14: n_0 does not follow n̂ below N_K, and only far below is the answer a public refusal."""
-    run, menu = few_menu
-    found = {n: unknown.choose_core(run, menu, Size(float(n), menu.count_stddev, 4096)) for n in range(-200, 500)}
+    run, branches = few_menu
+    stddev = branches.count_stddev
+    found = {n: unknown.choose_core(run, branches, Size(float(n), stddev, 4096)) for n in range(-200, 500)}
     needed = [choice.needs for choice in found.values() if choice]
     assert 190 < min(needed) < 240
     first = min(n for n, choice in found.items() if choice)
-    assert first + 2.65 * menu.count_stddev == pytest.approx(found[first].needs, abs=1)
+    assert first + 2.65 * branches.count_stddev == pytest.approx(found[first].needs, abs=1)
     assert all(found[n] is not None for n in range(first, 500))
     for choice in filter(None, found.values()):
-        assert choice.sensitivity <= MOST_SENSITIVE_CORE
-        assert admissible(choice.floor + 3, choice.full_share, choice.budget, Neighbours.ADD_REMOVE)
-        bound = core_sensitivity(choice.floor + 3, choice.full_share, choice.budget, Neighbours.ADD_REMOVE)
+        assert choice.sensitivity <= MAX_CORE_SENSITIVITY
+        assert admissible(choice.floor + 3, choice.full_share, choice.budget, Neighbors.ADD_REMOVE)
+        bound = core_sensitivity(choice.floor + 3, choice.full_share, choice.budget, Neighbors.ADD_REMOVE)
         assert choice.sensitivity == bound  # S at n_low = n_0 + 3
 
 
@@ -162,8 +163,8 @@ def test_a_released_number_below_the_smallest_core_takes_the_smallest_floor(few_
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 100.0])
 def test_any_released_number_is_answered_by_a_choice_or_by_none(table, n, epsilon):
     run = run_of(table)
-    menu = calibrate_private_count(Budget(epsilon, 1e-6), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
-    choice = unknown.choose_core(run, menu, Size(n, menu.count_stddev, 4096))
+    branches = calibrate_private_count(Budget(epsilon, 1e-6), run.failure / 2, search_share=RADIUS_SEARCH_SHARE)
+    choice = unknown.choose_core(run, branches, Size(n, branches.count_stddev, 4096))
     assert choice is None or choice.floor >= 2 * choice.budget - 5  # n_low >= 2 (B - 1)
     assert n > 0 or choice is None
 
@@ -177,5 +178,5 @@ def test_with_few_records_noise_is_stated_as_it_is(columns, rng):
     stated = [np.linalg.norm(each.noise_stddev) for each in found if not each.refused]
     assert len(errors) >= 11
     assert 0.75 < math.sqrt(np.mean(np.square(np.array(errors) / stated))) < 1.3
-    stages = sum(event.purpose.startswith("stage") for event in found[-1].ledger.after)
+    stages = sum(event.purpose.startswith("refinement step") for event in found[-1].charges.after)
     assert (stages > 0) == (columns == 30)

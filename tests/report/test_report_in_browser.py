@@ -11,8 +11,8 @@ import pytest
 from pages import HOSTILE, hostile, of_groups, refused, released
 
 from dimfree.programs.run import TOO_FEW
-from dimfree.report.page import report_html
-from dimfree.results.mean_table import shown_name
+from dimfree.report.page import render_report
+from dimfree.results.mean_table import shorten_name
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -20,7 +20,7 @@ FLAGS = (
 )  # fmt: skip
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PAGES = {
-    "named": lambda: released([1.5, -2.0, 0.01], columns=("age", "income", "score"), spread=10.0, records=500.0),
+    "named": lambda: released([1.5, -2.0, 0.01], columns=("age", "income", "score"), sd=10.0, records=500.0),
     "wide": lambda: released(np.sin(np.arange(5000.0)), 0.05),
     "hostile": hostile,
     "refused": lambda: refused(TOO_FEW),
@@ -30,7 +30,7 @@ PAGES = {
 
 @cache
 def text_of(name):
-    return report_html(PAGES[name]())
+    return render_report(PAGES[name]())
 
 
 @pytest.fixture(scope="module")
@@ -111,14 +111,14 @@ def test_reader_of_the_console_and_of_requests_is_not_deaf(visit):
 def test_policy_stops_a_script_even_if_one_got_in(visit):
     text = text_of("named").replace("</main>", "<script>document.title = 'taken'</script></main>")
     seen = visit(text)
-    assert seen.page.title() == "Private mean of 3 columns"
+    assert seen.page.title() == "Private means of 3 columns"
     assert any("Content Security Policy" in line for line in seen.said)
 
 
 def test_hostile_names_are_shown_as_they_are(visit):
-    seen = visit(report_html(hostile(), title=HOSTILE[0], spending=[(HOSTILE[1], HOSTILE[3])]))
-    names = seen.ask("[...document.querySelectorAll('#signal ~ .scroll tbody th')].map(cell => cell.textContent)")
-    assert names == [shown_name(name) for name in HOSTILE]
+    seen = visit(render_report(hostile(), title=HOSTILE[0], spending=[(HOSTILE[1], HOSTILE[3])]))
+    names = seen.ask("[...document.querySelectorAll('#noise ~ .scroll tbody th')].map(cell => cell.textContent)")
+    assert names == [shorten_name(name) for name in HOSTILE]
     assert seen.page.title() == HOSTILE[0]
     assert seen.ask("document.querySelectorAll('script, img, iframe, a[href^=javascript]').length") == 0
 
@@ -129,8 +129,8 @@ def test_dark_page_is_dark_and_its_pictures_are_light_on_it(visit):
 
     def brightness(scheme):
         seen = visit(text_of("named"), color_scheme=scheme)
-        colours = [seen.ask(place).strip("rgb()").split(",") for place in (sheet, label)]
-        return [sum(int(part) for part in colour) / 3 for colour in colours]
+        colors = [seen.ask(place).strip("rgb()").split(",") for place in (sheet, label)]
+        return [sum(int(part) for part in color) / 3 for color in colors]
 
     paper, ink = brightness("dark")
     assert paper < 60 < 150 < ink

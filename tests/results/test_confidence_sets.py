@@ -9,10 +9,10 @@ from pages import common
 from scipy.integrate import quad
 from scipy.stats import chi2, ncx2, norm
 
-from dimfree import InvalidParameter, RefusedRelease, Release
-from dimfree.results.confidence_sets import NO_POPULATION, OUT_OF_RANGE, UNMEASURED, interval_note
-from dimfree.results.error_model import ErrorModel, LearnedShape, Reach
-from dimfree.results.quantiles import coordinate_quantile, coordinate_reach, length_quantile
+from dimfree import InvalidParameterError, RefusedReleaseError, Release
+from dimfree.results.confidence_sets import NO_POPULATION, OUT_OF_RANGE, UNMEASURED, describe_intervals
+from dimfree.results.error_model import Clipping, ErrorModel, EstimatedVariances
+from dimfree.results.quantiles import coordinate_quantile, length_quantile, uncertain_quantile
 
 WIDE = 4
 CENTRE = np.array([1.0, -2.0, 3.0, 0.0])
@@ -21,7 +21,9 @@ COMMON = common(WIDE, method="auto")
 
 def released(noise=0.3, learned=None, **model):
     stddev = np.full(WIDE, noise)
-    return Release.released(mean=CENTRE, noise_stddev=stddev, error_model=ErrorModel(**model), shape=learned, **COMMON)
+    return Release.released(
+        mean=CENTRE, noise_stddev=stddev, error_model=ErrorModel(**model), estimated_variances=learned, **COMMON
+    )
 
 
 def sampled(**more):
@@ -32,19 +34,19 @@ def sampled(**more):
 def test_a_coordinate_with_an_uncertain_spread_against_an_integral():
     noise, sampling, log_stddev = 0.3, 1.0, 0.4
     for confidence in (0.5, 0.95, 0.9995):
-        reach = coordinate_reach(*(np.array([part]) for part in (noise, sampling, log_stddev)), confidence)[0]
+        clipping = uncertain_quantile(*(np.array([part]) for part in (noise, sampling, log_stddev)), confidence)[0]
 
-        def outside(z, reach=reach):
+        def outside(z, clipping=clipping):
             stddev = np.hypot(noise, sampling * np.exp(log_stddev * z))
-            return norm.pdf(z) * 2 * norm.cdf(-reach / stddev)
+            return norm.pdf(z) * 2 * norm.cdf(-clipping / stddev)
 
         assert quad(outside, -9, 9)[0] == pytest.approx(1 - confidence, rel=1e-3)
 
 
 def test_the_default_interval_holds_sampling_error_and_widening_multiplies_it():
-    for release, reach in ((sampled(), 0.5), (sampled(widening=4.0), np.hypot(0.3, 0.8))):
+    for release, clipping in ((sampled(), 0.5), (sampled(widening=4.0), np.hypot(0.3, 0.8))):
         low, high = release.confidence_interval()
-        assert np.allclose(high - low, 2 * norm.ppf(0.975) * reach)
+        assert np.allclose(high - low, 2 * norm.ppf(0.975) * clipping)
         low, high = release.confidence_interval(target="sample")
         assert np.allclose(high - low, 2 * norm.ppf(0.975) * 0.3)
     plain, wide = sampled(), sampled(widening=4.0)
@@ -59,7 +61,7 @@ def test_the_ball_of_a_known_model_is_a_chi_square_about_the_mean():
     assert ball.parts.sampling == pytest.approx(0.8 * ball.radius)
     assert (ball.parts.noise_share, ball.parts.sampling_share) == pytest.approx((0.36, 0.64))
     assert ball.covers == "the population mean"
-    assert np.array_equal(ball.centre, CENTRE)
+    assert np.array_equal(ball.center, CENTRE)
     assert ball.radius == sampled().error_radius(0.9)
 
 
@@ -73,21 +75,21 @@ def test_the_box_of_a_known_model_is_sidak():
     assert np.array_equal((at_once.low, at_once.high), sampled().confidence_interval(0.9, simultaneous=True))
 
 
-@pytest.mark.parametrize("reach", [None, Reach(2.5, np.zeros(WIDE), np.ones(WIDE))])
-def test_a_set_of_the_sample_mean_names_which_records_it_covers(reach):
-    release = Release.released(mean=CENTRE, noise_stddev=np.full(WIDE, 0.3), reach=reach, **COMMON)
+@pytest.mark.parametrize("clipping", [None, Clipping(2.5, np.zeros(WIDE), np.ones(WIDE))])
+def test_a_set_of_the_sample_mean_names_which_records_it_covers(clipping):
+    release = Release.released(mean=CENTRE, noise_stddev=np.full(WIDE, 0.3), clipping=clipping, **COMMON)
     ball, box = release.confidence_ball(target="sample"), release.confidence_box(target="sample")
     assert ball.radius == pytest.approx(0.3 * np.sqrt(chi2.ppf(0.95, WIDE)), rel=1e-6)
     assert ball.parts.sampling is box.parts.sampling is None
     for region in (ball, box):
         assert region.covers.startswith("the mean of these records")
-        assert ("each farther than 2.5" in region.covers) == (reach is not None)
+        assert ("radius 2.5" in region.covers) == (clipping is not None)
         assert region.covers in region.statement()
-        assert "Sampling is not modelled" in region.statement()
+        assert "Sampling error is not covered" in region.statement()
 
 
 def test_learned_variances_widen_a_box_more_where_more_is_asked_of_it():
-    learned = LearnedShape(np.full(WIDE, 16.0), np.array([0.0, 0.1, 0.3, 0.6]))
+    learned = EstimatedVariances(np.full(WIDE, 16.0), np.array([0.0, 0.1, 0.3, 0.6]))
     release = sampled(learned=learned)
     for confidence, simultaneous in ((0.5, False), (0.999, True)):
         plain, wide = (r.confidence_box(confidence, simultaneous=simultaneous) for r in (sampled(), release))
@@ -121,9 +123,9 @@ def test_a_point_is_in_or_out_and_must_fit():
     assert box.contains(box.high)
     assert not box.contains(box.high + 0.001 * step)
     for region in (ball, box):
-        with pytest.raises(InvalidParameter, match="point"):
+        with pytest.raises(InvalidParameterError, match="point"):
             region.contains([1.0, 2.0])
-        with pytest.raises(InvalidParameter, match="point"):
+        with pytest.raises(InvalidParameterError, match="point"):
             region.contains([np.nan] * WIDE)
 
 
@@ -137,25 +139,25 @@ def test_sets_can_be_written_down_and_not_changed():
         with pytest.raises(FrozenInstanceError):
             region.confidence = 0.5
     with pytest.raises(ValueError, match="read-only"):
-        release.confidence_ball().centre[0] = 0.0
+        release.confidence_ball().center[0] = 0.0
 
 
 def test_what_an_earlier_run_says_of_the_population_holds_for_a_release_in_its_shape():
-    shape = LearnedShape(np.full(WIDE, 9.0), np.full(WIDE, 0.2))
+    shape = EstimatedVariances(np.full(WIDE, 9.0), np.full(WIDE, 0.2))
     earlier = sampled(learned=shape, widening=3.0, correlation=0.5)
-    later = sampled().with_learned(earlier)
+    later = sampled().with_estimated_variances(earlier)
     assert (later.error_model.widening, later.error_model.correlation, later.error_model.records) == (3.0, 0.5, 100.0)
-    assert np.array_equal(later.shape.variances, np.full(WIDE, 16.0))
+    assert np.array_equal(later.estimated_variances.variances, np.full(WIDE, 16.0))
     silent = released(learned=shape, record_stddev=np.full(WIDE, 3.0))
-    assert not sampled().with_learned(silent).error_model.covers_population
+    assert not sampled().with_estimated_variances(silent).error_model.covers_population
     unmeasured = sampled(learned=shape, unmeasured=True)
-    assert sampled().with_learned(unmeasured).error_model.unmeasured
-    assert sampled().with_learned(sampled()) == sampled()
+    assert sampled().with_estimated_variances(unmeasured).error_model.unmeasured
+    assert sampled().with_estimated_variances(sampled()) == sampled()
 
 
 def test_sets_say_which_columns_they_do_not_cover():
     flags = np.arange(WIDE) == 1
-    release = sampled(one_value=flags)
+    release = sampled(without_interval=flags)
     box, ball = release.confidence_box(), release.confidence_ball()
     assert np.array_equal(np.isinf(box.low), flags)
     assert np.array_equal(np.isinf(box.high), flags)
@@ -165,49 +167,49 @@ def test_sets_say_which_columns_they_do_not_cover():
     json.dumps(box.to_dict(), allow_nan=False)
     assert ball.uncovered == ball.to_dict()["uncovered"] == 1
     for region in (box, ball):
-        assert "Columns without an interval are not covered: 1." in region.statement()
+        assert "Columns without an interval are not covered (1)." in region.statement()
     bare = sampled()
     assert "without an interval" not in bare.confidence_ball().statement() + bare.confidence_box().statement()
 
 
 def test_clipping_widens_the_noise_alone():
     wider = np.hypot(1, 0.5)
-    low, high = released(clipping=0.5).confidence_interval(0.9, target="sample")
+    low, high = released(clipping_bias=0.5).confidence_interval(0.9, target="sample")
     assert np.allclose(high - low, wider * np.subtract(*released().confidence_interval(0.9, target="sample")[::-1]))
-    assert released(clipping=0.5).error_radius(0.9, target="sample") == pytest.approx(
+    assert released(clipping_bias=0.5).error_radius(0.9, target="sample") == pytest.approx(
         wider * released().error_radius(0.9, target="sample")
     )
-    low, high = sampled(clipping=0.5).confidence_interval(0.9)
+    low, high = sampled(clipping_bias=0.5).confidence_interval(0.9)
     assert np.allclose(high - low, 2 * norm.ppf(0.95) * np.hypot(0.3 * wider, 0.4))
-    assert np.array_equal(sampled(clipping=0.5).noise_stddev, sampled().noise_stddev)
+    assert np.array_equal(sampled(clipping_bias=0.5).noise_stddev, sampled().noise_stddev)
 
 
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ({"clipping": 0.5}, "allowed for like 0.5 times as much noise"),
+        ({"clipping_bias": 0.5}, "allowed for as 0.5 additional noise SDs"),
         ({"unmeasured": True}, UNMEASURED),
-        ({"learned": LearnedShape(np.full(WIDE, 16.0), np.full(WIDE, 0.1))}, "themselves uncertain"),
+        ({"learned": EstimatedVariances(np.full(WIDE, 16.0), np.full(WIDE, 0.1))}, "privately estimated"),
     ],
 )
 def test_a_statement_names_every_part_and_comes_back(model, words):
     release = Release.from_json(sampled(**model).to_json())
     for region in (release.confidence_ball(), release.confidence_box()):
         text = region.statement()
-        assert text.index("population mean") < text.index("Noise (") < text.index("Sampling (")
+        assert text.index("population mean") < text.index("Privacy noise (") < text.index("Sampling error (")
         assert words in text
     plain = sampled()
     assert words not in plain.confidence_ball().statement() + plain.confidence_box().statement()
-    assert interval_note(release.error_model).endswith(UNMEASURED) == release.error_model.unmeasured
+    assert describe_intervals(release.error_model).endswith(UNMEASURED) == release.error_model.unmeasured
     assert ("unmeasured" in release.error_model.to_dict()) == release.error_model.unmeasured
 
 
-WRONG = [{"clipping": -0.1}, {"clipping": np.inf}, {"unmeasured": 1}, {"widening": 0.9}, {"widening": np.inf}]
+WRONG = [{"clipping_bias": -0.1}, {"clipping_bias": np.inf}, {"unmeasured": 1}, {"widening": 0.9}, {"widening": np.inf}]
 
 
 @pytest.mark.parametrize("wrong", [*WRONG, {"correlation": -0.1}, {"correlation": 1.1}])
 def test_a_wrong_model_is_named(wrong):
-    with pytest.raises(InvalidParameter, match=next(iter(wrong))):
+    with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
         released(**wrong)
 
 
@@ -215,21 +217,21 @@ def test_a_wrong_model_is_named(wrong):
 def test_wrong_levels_and_targets_are_named_and_a_refusal_has_no_set(method):
     make = getattr(sampled(), method)
     for level in (0.0, 1.0, "high", float("nan")):
-        with pytest.raises(InvalidParameter, match="level"):
+        with pytest.raises(InvalidParameterError, match="level"):
             make(level)
     for target in ("people", None, True, "Sample"):
-        with pytest.raises(InvalidParameter, match="target"):
+        with pytest.raises(InvalidParameterError, match="target"):
             make(target=target)
-    with pytest.raises(RefusedRelease):
-        getattr(Release.refused_because("Too few.", **COMMON), method)()
+    with pytest.raises(RefusedReleaseError):
+        getattr(Release.from_refusal("Too few.", **COMMON), method)()
 
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
 @pytest.mark.parametrize("shift", [0.1, 0.3, 0.5, 1.0, 2.0])
 def test_bars_are_wide_enough_for_the_shift_that_they_allow_for(confidence, shift):
-    release = released(clipping=shift)
-    reach = (release.confidence_interval(confidence, target="sample")[1] - release.mean)[0] / 0.3
-    assert norm.cdf(reach - shift) - norm.cdf(-reach - shift) >= confidence - 1e-4
+    release = released(clipping_bias=shift)
+    clipping = (release.confidence_interval(confidence, target="sample")[1] - release.mean)[0] / 0.3
+    assert norm.cdf(clipping - shift) - norm.cdf(-clipping - shift) >= confidence - 1e-4
     alone = (released().confidence_interval(confidence, target="sample")[1] - release.mean)[0] / 0.3
     assert norm.cdf(alone - shift) - norm.cdf(-alone - shift) < confidence  # the partner: not so without
     every = ncx2.cdf((release.error_radius(confidence, target="sample") / 0.3) ** 2, WIDE, WIDE * shift**2)
@@ -242,14 +244,14 @@ def test_the_population_has_no_interval_if_the_release_does_not_model_it():
     assert np.isinf(release.confidence_interval(0.9, simultaneous=True)).all()
     assert np.isinf(release.error_radius(0.9))
     for found in (release.confidence_ball(), release.confidence_box()):
-        assert found.statement() == NO_POPULATION == interval_note(release.error_model)
+        assert found.statement() == NO_POPULATION == describe_intervals(release.error_model)
         json.dumps(found.to_dict(), allow_nan=False)
     assert np.isfinite(release.confidence_interval(0.9, target="sample")).all()
 
 
-@pytest.mark.parametrize(("noise", "spread"), [(0.3, 1e160), (1e160, 4.0), (1e160, 1e160), (1e-170, 1e-170)])
-def test_squares_beyond_the_range_of_floats_leave_no_ball_but_a_box(noise, spread):
-    release = released(noise, record_stddev=np.full(WIDE, spread), records=100.0)
+@pytest.mark.parametrize(("noise", "sd"), [(0.3, 1e160), (1e160, 4.0), (1e160, 1e160), (1e-170, 1e-170)])
+def test_squares_beyond_the_range_of_floats_leave_no_ball_but_a_box(noise, sd):
+    release = released(noise, record_stddev=np.full(WIDE, sd), records=100.0)
     for target in ("population", "sample"):
         ball = release.confidence_ball(target=target)
         if target == "population" or noise != 0.3:
@@ -292,5 +294,5 @@ def test_negligible_variances_change_nothing_and_scale_is_equivariant():
 
 def test_many_coordinates_at_once():
     assert coordinate_quantile(0.95) == pytest.approx(norm.ppf(0.975))
-    reach = coordinate_quantile(0.95, 1000)
-    assert (2 * norm.cdf(reach) - 1) ** 1000 == pytest.approx(0.95)
+    clipping = coordinate_quantile(0.95, 1000)
+    assert (2 * norm.cdf(clipping) - 1) ** 1000 == pytest.approx(0.95)

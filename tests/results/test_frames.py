@@ -8,14 +8,15 @@ import pytest
 from scipy import sparse
 from scipy.stats import norm
 
-from dimfree import PrivateMean, Release, SeededNoise, release_mean, release_means
+from dimfree import PrivateMean, Release, release_group_means, release_mean
 from dimfree.data.records import as_records
-from dimfree.errors import InvalidParameter, InvalidRecords, RefusedRelease
+from dimfree.errors import InvalidDataError, InvalidParameterError, RefusedReleaseError
 from dimfree.results.tables import LIBRARIES
+from dimfree.testing import SeededNoise
 
 NAMES = ["age", "größe", "a,b"]
-BUDGET = {"epsilon": 5.0, "delta": 1e-5, "shape": None, "covariance": np.ones(3)}
-SHOWN = ["name", "mean", "noise_stddev", "ci_low", "ci_high", "ci_covers", "noise_over_spread"]
+BUDGET = {"epsilon": 5.0, "delta": 1e-5, "covariance": np.ones(3)}
+SHOWN = ["name", "mean", "noise_stddev", "ci_low", "ci_high", "ci_covers", "noise_to_sd"]
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def released(X, **changes):
     return release_mean(X, **{**BUDGET, "noise": SeededNoise(42), **changes})
 
 
-def columns_of(frame) -> dict[str, list]:
+def build_columns(frame) -> dict[str, list]:
     return frame.to_pydict() if hasattr(frame, "to_pydict") else {name: list(frame[name]) for name in frame.columns}
 
 
@@ -51,15 +52,17 @@ def test_a_release_becomes_a_frame_of_the_library(table, library):
     assert release.columns == tuple(NAMES)
     frame = release.to_frame(library)
     assert isinstance(frame, module.Table if library == "pyarrow" else module.DataFrame)
-    columns = columns_of(frame)
+    columns = build_columns(frame)
     assert list(columns) == SHOWN
     assert columns["name"] == NAMES
     assert columns["mean"] == release.mean.tolist()
     assert columns["noise_stddev"] == release.noise_stddev.tolist()
     sampling = 1 / np.sqrt(release.error_model.records)  # the stated standard deviations are 1
-    reach = norm.ppf(0.975) * np.hypot(release.noise_stddev * np.hypot(1, release.error_model.clipping), sampling)
-    assert np.allclose(columns["ci_low"], release.mean - reach, rtol=1e-9)
-    assert np.allclose(columns["ci_high"], release.mean + reach, rtol=1e-9)
+    clipping = norm.ppf(0.975) * np.hypot(
+        release.noise_stddev * np.hypot(1, release.error_model.clipping_bias), sampling
+    )
+    assert np.allclose(columns["ci_low"], release.mean - clipping, rtol=1e-9)
+    assert np.allclose(columns["ci_high"], release.mean + clipping, rtol=1e-9)
     assert columns["ci_covers"] == ["population mean"] * 3
 
 
@@ -71,7 +74,7 @@ def test_the_intervals_are_those_that_were_asked_for(table):
     assert isinstance(frame, pd.DataFrame)
     assert frame["name"].tolist() == ["0", "1", "2"]
     assert all(frame[name].dtype == np.float64 for name in SHOWN[1:] if name != "ci_covers")
-    with pytest.raises(RefusedRelease):
+    with pytest.raises(RefusedReleaseError):
         released(np.zeros((2, 3))).to_frame()
     assert frame["ci_low"].tolist() == low.tolist()
     assert frame["ci_high"].tolist() == high.tolist()
@@ -89,10 +92,10 @@ def test_a_missing_library_is_named_with_its_extra(table, library, monkeypatch):
         return importing(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(InvalidParameter, match=rf"library='{library}'.*pip install '{library}>="):
+    with pytest.raises(InvalidParameterError, match=rf"library='{library}'.*pip install '{library}>="):
         released(table).to_frame(library)
     for unknown in ("excel", None, ""):
-        with pytest.raises(InvalidParameter, match="library"):
+        with pytest.raises(InvalidParameterError, match="library"):
             released(table).to_frame(unknown)
 
 
@@ -100,17 +103,17 @@ def test_a_missing_library_is_named_with_its_extra(table, library, monkeypatch):
 def test_means_of_groups_become_one_long_frame(table, library):
     pytest.importorskip(library)
     whose = np.array(["north", "south"])[np.arange(600) % 2]
-    means = release_means(
+    means = release_group_means(
         pd.DataFrame(table, columns=NAMES),
-        groups=whose,
-        keys=["north", "south", "nobody"],
+        by=whose,
+        groups=["north", "south", "nobody"],
         epsilon=20.0,
         delta=1e-4,
         covariance=np.ones(3),
         noise=SeededNoise(42),
     )
     assert means.refused == ("nobody",)
-    columns = columns_of(means.to_frame(library, level=0.9))
+    columns = build_columns(means.to_frame(library, level=0.9))
     assert list(columns) == ["group", *SHOWN]
     assert columns["group"] == ["north"] * 3 + ["south"] * 3
     assert columns["name"] == NAMES * 2
@@ -150,17 +153,17 @@ def test_variables_of_an_anndata_are_columns_and_obs_says_whose_each_row_is(tabl
         two = {"covariance": np.ones(2)}
         assert same(released(cells[:400, [0, 2]], **two), released(table[:400][:, [0, 2]], **two))
         assert abs(before - cells.X).sum() == 0
-    owned = released(cells, unit="donor")
-    assert owned.guarantee.unit_column == "donor"
-    assert same(owned, released(table, unit=persons))
-    fitted = PrivateMean(**BUDGET, noise=SeededNoise(42), unit="donor").fit(cells)
+    owned = released(cells, privacy_unit="donor")
+    assert owned.guarantee.privacy_id == "donor"
+    assert same(owned, released(table, privacy_unit=persons))
+    fitted = PrivateMean(**BUDGET, noise=SeededNoise(42), privacy_unit="donor").fit(cells)
     assert fitted.feature_names_in_.tolist() == NAMES
     assert same(fitted.release_, owned)
-    with pytest.raises(InvalidParameter, match="no column has this name"):
-        released(cells, unit="patient")
+    with pytest.raises(InvalidParameterError, match="no column has this name"):
+        released(cells, privacy_unit="patient")
 
 
 def test_what_only_looks_like_anndata_is_no_table():
     fake = type("Raw", (), {"__module__": "anndata._core.raw"})()
-    with pytest.raises(InvalidRecords, match="anndata Raw is not a table"):
+    with pytest.raises(InvalidDataError, match="anndata Raw is not a table"):
         as_records(fake)

@@ -1,4 +1,4 @@
-"""Means: a guarantee that its runs cannot keep is not made; what is written reads back the same; compose."""
+"""GroupMeans: a guarantee that its runs cannot keep is not made; what is written reads back the same; compose."""
 
 import json
 import math
@@ -8,17 +8,17 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pytest
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.events import Costs, Gaussian
 from dimfree.accounting.guarantee import Guarantee
 from dimfree.accounting.losses import Pure
 from dimfree.accounting.several_runs import ComposedRuns, Composition, Runs
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.errors import InvalidFileError, InvalidParameterError
 from dimfree.results.composed import Composed, compose
-from dimfree.results.grouped import Means
+from dimfree.results.grouped import GroupMeans
 from dimfree.results.release import Release
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 STEPS = 2**24
 
 
@@ -28,9 +28,9 @@ def gaussian_delta(mu, epsilon):
     return below(mu / 2 - epsilon / mu) - math.exp(epsilon) * below(-mu / 2 - epsilon / mu)
 
 
-def ledger(mu, epsilon=3.0, delta=1e-4, neighbours=ADD):
+def ledger(mu, epsilon=3.0, delta=1e-4, neighbors=ADD):
     """Of a run that was charged one Gaussian of this mu under a promise that is large enough for it."""
-    return Costs(Budget(epsilon, delta), neighbours, (Gaussian("mean", STEPS, STEPS / mu, 1, 1 / STEPS),), ())
+    return Costs(Budget(epsilon, delta), neighbors, (Gaussian("mean", STEPS, STEPS / mu, 1, 1 / STEPS),), ())
 
 
 def promise(mu, epsilon=1.0, spare=1.01, **changes):
@@ -42,14 +42,14 @@ def a_release(charged, stated, *, refused=False):
     """A release with this ledger under the promise."""
     common = {
         "guarantee": stated,
-        "ledger": charged,
+        "charges": charged,
         "method": "stable",
         "dimension": 2,
         "columns": ("x", "y"),
         "parameters": {},
     }
     if refused:
-        return Release.refused_because("Too few records.", **common)
+        return Release.from_refusal("Too few records.", **common)
     return Release.released(mean=np.array([0.1, -0.0]), noise_stddev=np.array([1.0, 2.0]), **common)
 
 
@@ -59,10 +59,10 @@ def overall(mu, **changes):
 
 
 def group(mu, stated, before=None, *, refused=False):
-    """A group's release behind the overall run, or by itself."""
+    """Return the release of a group, after the overall run or alone."""
     budget = Budget(stated.epsilon, stated.delta)
-    alone = Costs(budget, stated.neighbours, ledger(mu).before, ())
-    charged = alone if before is None else Runs(budget, stated.neighbours, (before.ledger, ledger(mu)))
+    alone = Costs(budget, stated.neighbors, ledger(mu).before, ())
+    charged = alone if before is None else Runs(budget, stated.neighbors, (before.charges, ledger(mu)))
     return a_release(charged, stated, refused=refused)
 
 
@@ -71,17 +71,19 @@ def group(mu, stated, before=None, *, refused=False):
 
 def test_the_overall_run_and_one_group_add_up_by_precision():
     before, whole = overall(0.3), promise(0.5)
-    assert len(Means(whole, {key: group(0.4, whole, before) for key in "ab"}, before)) == 2
+    assert len(GroupMeans(whole, {key: group(0.4, whole, before) for key in "ab"}, before)) == 2
     for spare in (0.97, 0.5):
-        with pytest.raises(InvalidParameter, match="composes to at most"):
+        with pytest.raises(InvalidParameterError, match="compose to at most"):
             group(0.4, promise(0.5, spare=spare), before)
 
 
-def test_a_twin_whose_runs_each_spend_everything_is_refused():
+def test_a_mutant_whose_runs_each_spend_everything_is_refused():
     """Wrong: the overall run and each group at the full budget."""
     whole = promise(0.4)
-    assert Means(whole, {key: group(0.4, whole) for key in "ab"}).overall is None  # without an overall run it is right
-    with pytest.raises(InvalidParameter, match="composes to at most"):
+    assert (
+        GroupMeans(whole, {key: group(0.4, whole) for key in "ab"}).overall is None
+    )  # without an overall run it is right
+    with pytest.raises(InvalidParameterError, match="compose to at most"):
         group(0.4, whole, overall(0.4))
 
 
@@ -102,30 +104,32 @@ def test_groups_with_other_charges_are_refused():
         (group(0.4, whole, overall(0.2)), before),  # another one
         (even, None),  # it is charged, but not there
     ):
-        with pytest.raises(InvalidParameter, match="charged for the overall run"):
-            Means(whole, {"a": odd, "b": even}, first)
+        with pytest.raises(InvalidParameterError, match="charged for the overall run"):
+            GroupMeans(whole, {"a": odd, "b": even}, first)
 
 
 def test_fifty_groups_cost_what_one_does():
     before, whole = overall(0.3), promise(0.5)
-    one, many = (Means(whole, {key: group(0.4, whole, before) for key in range(n)}, before) for n in (1, 50))
+    one, many = (GroupMeans(whole, {key: group(0.4, whole, before) for key in range(n)}, before) for n in (1, 50))
     assert compose([many]).delta(1.0) == pytest.approx(gaussian_delta(0.5, 1.0) + 2e-7, rel=1e-3)
     assert compose([many]).delta(1.0) == compose([one]).delta(1.0) == compose([many[7]]).delta(1.0)
     assert gaussian_delta(math.hypot(0.3, 0.4 * math.sqrt(50)), 1.0) > 50 * gaussian_delta(0.5, 1.0)  # in sequence
 
 
-@pytest.mark.parametrize("change", [{"private": False}, {"unit": "person"}, {"neighbours": REPLACE}, {"delta": 0.5}])
+@pytest.mark.parametrize(
+    "change", [{"private": False}, {"privacy_unit": "person"}, {"neighbors": REPLACE}, {"delta": 0.5}]
+)
 def test_every_release_states_the_same_guarantee(change):
     whole = promise(0.5)
     even, odd = (group(0.1, stated) for stated in (whole, replace(whole, **change)))
-    with pytest.raises(InvalidParameter, match="the promise of all"):
-        Means(whole, {"a": even, "b": odd})
-    if "private" in change or "unit" in change:
+    with pytest.raises(InvalidParameterError, match="the guarantee of all"):
+        GroupMeans(whole, {"a": even, "b": odd})
+    if "private" in change or "privacy_unit" in change:
         before = overall(0.3, **change)
-        with pytest.raises(InvalidParameter, match="the same people"):
-            Means(whole, {"a": group(0.4, whole, before)}, before)
-    with pytest.raises(InvalidParameter, match="add-remove"):  # a record may move to another group
-        Means(promise(0.5, neighbours=REPLACE), {"a": group(0.1, promise(0.5, neighbours=REPLACE))})
+        with pytest.raises(InvalidParameterError, match="the same people"):
+            GroupMeans(whole, {"a": group(0.4, whole, before)}, before)
+    with pytest.raises(InvalidParameterError, match="add-remove"):  # a record may move to another group
+        GroupMeans(promise(0.5, neighbors=REPLACE), {"a": group(0.1, promise(0.5, neighbors=REPLACE))})
 
 
 # ------------------------------------------------------------------------------------------------ reading
@@ -135,7 +139,7 @@ def test_every_release_states_the_same_guarantee(change):
 def means():
     whole, before = promise(0.5), overall(0.3)
     keys = {"north": False, "south": True, "east": False}
-    return Means(whole, {key: group(0.4, whole, before, refused=no) for key, no in keys.items()}, before)
+    return GroupMeans(whole, {key: group(0.4, whole, before, refused=no) for key, no in keys.items()}, before)
 
 
 def test_it_reads_like_a_dictionary(means):
@@ -143,8 +147,10 @@ def test_it_reads_like_a_dictionary(means):
     assert means["north"].mean.tolist() == [0.1, -0.0]
     assert means.refused == ("south",)
     assert "west" not in means
-    assert "All 3 means together" in means.statement()
-    assert repr(means) == f"<Means: 3 group(s), 1 refused, epsilon=1.0, delta={means.guarantee.delta!r}, add-remove>"
+    assert "All 3 group means together" in means.statement()
+    assert (
+        repr(means) == f"<GroupMeans: 3 group(s), 1 refused, epsilon=1.0, delta={means.guarantee.delta!r}, add-remove>"
+    )
     with pytest.raises(KeyError):
         means["west"]
 
@@ -155,15 +161,15 @@ def test_nothing_in_it_can_be_changed(means):
     with pytest.raises(FrozenInstanceError):
         means.guarantee = promise(0.6)
     releases = {"a": group(0.1, promise(0.5))}
-    copied = Means(promise(0.5), releases)
+    copied = GroupMeans(promise(0.5), releases)
     releases["b"] = group(0.2, promise(0.5))
     assert list(copied) == ["a"]
 
 
 @pytest.mark.parametrize("keys", [[], [1.5], [True], ["a", 1], [None], [("a",)]])
 def test_names_that_are_no_names_of_groups(keys):
-    with pytest.raises(InvalidParameter, match="Expected keys"):
-        Means(promise(0.5), {key: group(0.1, promise(0.5)) for key in keys})
+    with pytest.raises(InvalidParameterError, match="`groups` must be"):
+        GroupMeans(promise(0.5), {key: group(0.1, promise(0.5)) for key in keys})
 
 
 # ------------------------------------------------------------------------------------------------ JSON
@@ -178,8 +184,8 @@ def same(one, other):
 def test_json_gives_back_the_same(keys, learned):
     whole, before = promise(0.5), overall(0.3) if learned else None
     releases = {keys[0]: group(0.4, whole, before), keys[1]: group(0.4, whole, before, refused=True)}
-    means = Means(whole, releases, before)
-    back = Means.from_json(means.to_json())
+    means = GroupMeans(whole, releases, before)
+    back = GroupMeans.from_json(means.to_json())
     assert same(back, means)
     assert [type(key) for key in back] == [type(key) for key in keys]
     assert back.to_json() == means.to_json()
@@ -208,32 +214,32 @@ DAMAGE = {
     "a damaged release": lambda d: d["groups"][0]["release"].pop("mean"),
     "a damaged overall run": lambda d: d["overall"].update(dimension=0),
     "a smaller promise": lambda d: d["guarantee"].update(delta=d["guarantee"]["delta"] * 0.9),
-    "a promise of persons": lambda d: d["guarantee"].update(unit="person"),
+    "a promise of persons": lambda d: d["guarantee"].update(privacy_unit="person"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
 def test_damaged_json_is_one_sentence(means, damage):
-    with pytest.raises(InvalidFile, match=r"export it again with means.to_json\(\)"):
-        Means.from_json(changed(means, damage))
+    with pytest.raises(InvalidFileError, match=r"export it again with means.to_json\(\)"):
+        GroupMeans.from_json(changed(means, damage))
 
 
 def test_json_that_is_none_or_of_another_format(means):
-    with pytest.raises(InvalidFile, match="Expected means format 1: read this file with the dimfree version"):
-        Means.from_json(changed(means, lambda d: d.update(means=2)))
+    with pytest.raises(InvalidFileError, match="format number of a means file must be 2: read this file"):
+        GroupMeans.from_json(changed(means, lambda d: d.update(means=1)))
     text = means.to_json()
     for wrong in ("", text[: len(text) // 2], text + "x", "[]", "3", "null", None):
-        with pytest.raises(InvalidFile, match="export it again"):
-            Means.from_json(wrong)
+        with pytest.raises(InvalidFileError, match="export it again"):
+            GroupMeans.from_json(wrong)
 
 
 @pytest.mark.parametrize("delta", [1.2324e-6, 1.0049e-9, 0.1])
 def test_the_delta_that_is_said_to_be_enough_is_enough(delta):
     """Of runs of which only the promise is known."""
     budget = Budget(1.0, delta)
-    run = Composition(budget, Neighbours.ADD_REMOVE, (Pure("all", 1.0),))
-    three = Composed(Neighbours.ADD_REMOVE, True, 3, "one", ComposedRuns((run,) * 3), (budget,) * 3)
-    with pytest.raises(InvalidParameter) as error:
+    run = Composition(budget, Neighbors.ADD_REMOVE, (Pure("all", 1.0),))
+    three = Composed(Neighbors.ADD_REMOVE, True, 3, "one", ComposedRuns((run,) * 3), (budget,) * 3)
+    with pytest.raises(InvalidParameterError) as error:
         three.epsilon(delta / 2)
     said = re.search(r"(\S+) is enough", str(error.value))
     assert said is not None

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pages import common
 
-from dimfree.errors import InvalidFile, RefusedRelease
+from dimfree.errors import InvalidFileError, RefusedReleaseError
 from dimfree.results.error_model import ErrorModel
-from dimfree.results.grouped import Means
+from dimfree.results.grouped import GroupMeans
 from dimfree.results.release import Release
-from dimfree.results.tables import mean_csv, write_mean
+from dimfree.results.tables import format_csv, write_mean
 
-SHOWN = ["name", "mean", "noise_stddev", "ci_low", "ci_high", "ci_covers", "noise_over_spread"]
+SHOWN = ["name", "mean", "noise_stddev", "ci_low", "ci_high", "ci_covers", "noise_to_sd"]
 KINDS = ["npy", "npz", "csv", "parquet"]
 
 finite = st.floats(-1e300, 1e300, allow_nan=False, width=64)
@@ -30,7 +30,7 @@ in_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture]
 def a_release(mean=(1.5, -0.0), noise_stddev=(0.1, 5e-324), columns=("a", "b"), refused=False, **known):
     fixed = common(len(mean), columns)
     if refused:
-        return Release.refused_because("Too few rows.", **fixed)
+        return Release.from_refusal("Too few rows.", **fixed)
     return Release.released(mean=mean, noise_stddev=noise_stddev, error_model=ErrorModel(**known), **fixed)
 
 
@@ -84,7 +84,7 @@ def test_a_name_that_standard_output_cannot_encode_is_printed_as_a_file_has_it(m
     release, out = a_release(columns=("größe", "重量")), io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(out, encoding="cp1252", newline=""))
     write_mean("-", release)
-    assert out.getvalue().decode() == mean_csv(release)
+    assert out.getvalue().decode() == format_csv(release)
 
 
 def test_the_file_is_the_frame(tmp_path):
@@ -102,7 +102,7 @@ def test_a_name_is_no_formula(tmp_path, first):
         _, *rows = csv.reader(file)
     assert [row[0] for row in rows] == [f"'{names[0]}", names[1]]
     assert read_mean(tmp_path / "m.csv")[0] == names
-    north = mean_csv(some_means(**{names[0]: a_release()}))
+    north = format_csv(some_means(**{names[0]: a_release()}))
     assert f"'{names[0]}" in north
 
 
@@ -110,12 +110,12 @@ def test_a_name_is_no_formula(tmp_path, first):
 
 
 def some_means(**releases):
-    return Means(a_release().guarantee, releases)
+    return GroupMeans(a_release().guarantee, releases)
 
 
 def test_groups_are_one_long_table_without_the_refused(capsys):
     means = some_means(north=a_release(), south=a_release(refused=True), **{"a, b": a_release((1.0,), (2.0,), None)})
-    header, *lines = csv.reader(mean_csv(means).splitlines())
+    header, *lines = csv.reader(format_csv(means).splitlines())
     assert header == ["group", *SHOWN]
     assert [line[:4] for line in lines] == [
         ["north", "a", "1.5", "0.1"],
@@ -123,12 +123,12 @@ def test_groups_are_one_long_table_without_the_refused(capsys):
         ["a, b", "0", "1.0", "2.0"],
     ]
     write_mean("-", means)
-    assert capsys.readouterr().out == mean_csv(means)
+    assert capsys.readouterr().out == format_csv(means)
 
 
 @pytest.mark.parametrize("keys", [("x", "y"), (7, 3)])
 def test_a_parquet_table_of_groups_keeps_keys_and_bits(tmp_path, keys):
-    means = Means(some_means(x=a_release()).guarantee, {keys[0]: a_release(), keys[1]: a_release((0.1, 2.0))})
+    means = GroupMeans(some_means(x=a_release()).guarantee, {keys[0]: a_release(), keys[1]: a_release((0.1, 2.0))})
     write_mean(tmp_path / "m.parquet", means)
     table = pq.read_table(tmp_path / "m.parquet")
     assert table.column_names == ["group", *SHOWN]
@@ -140,12 +140,39 @@ def test_a_parquet_table_of_groups_keeps_keys_and_bits(tmp_path, keys):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_has_no_table_writes_nothing(tmp_path, kind):
-    with pytest.raises(RefusedRelease):
+    with pytest.raises(RefusedReleaseError):
         write_mean(tmp_path / f"m.{kind}", a_release(refused=True))
-    refused, wrong = some_means(a=a_release(refused=True)), (InvalidFile, "ending in .csv or .parquet")
-    error, said = wrong if kind in ("npy", "npz") else (RefusedRelease, "All groups")  # arrays hold no names of groups
+    refused, wrong = some_means(a=a_release(refused=True)), (InvalidFileError, "ends in .csv or .parquet")
+    error, said = (
+        wrong if kind in ("npy", "npz") else (RefusedReleaseError, "All groups")
+    )  # arrays hold no names of groups
     with pytest.raises(error, match=said):
         write_mean(tmp_path / f"m.{kind}", refused)
     assert list(tmp_path.iterdir()) == []
     write_mean(tmp_path / "m.npy", a_release())
     assert np.load(tmp_path / "m.npy").tobytes() == np.array([1.5, -0.0]).tobytes()
+
+
+# ------------------------------------------------------------------------------------------------ printed
+
+
+def test_print_shows_the_means_first_and_at_most_40_lines():
+    names = ("age", "größe", "=1+1")
+    known = {"record_stddev": np.array([5.0, 1.0, 0.05]), "records": 100.0}
+    release = a_release((1234.5, -0.25, 0.0), (0.1, 0.1, 0.1), names, **known)
+    head, *rows = str(release).splitlines()
+    assert head.split("  ")[0] == "column"
+    assert [row.split()[0] for row in rows[:3]] == list(names)
+    assert [row.split()[1] for row in rows[:3]] == ["1,234.50", "-0.25", "0.00"]
+    assert [row.endswith(note) for row, note in zip(rows, ("0.10", "0.10", "lost in noise"), strict=False)] == [
+        True
+    ] * 3
+    assert rows[-1].startswith("Guarantee: epsilon=1.0, delta=1e-06, add-remove")
+    assert "\n" not in repr(release)
+    wide = a_release(np.zeros(50), np.ones(50), None)
+    lines = str(some_means(**{f"g{k}": wide for k in range(9)}, z=a_release(refused=True))).splitlines()
+    assert len(lines) <= 40
+    assert lines[0].split()[:3] == ["group", "column", "mean"]
+    assert "33 of 451 rows are shown" in lines[-2]
+    assert str(a_release(refused=True)).startswith("Refused: Too few rows.")
+    assert "refused: Too few rows." in str(some_means(south=a_release(refused=True))).splitlines()[1]

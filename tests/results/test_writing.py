@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from dimfree.errors import InvalidFile
+from dimfree.errors import InvalidFileError
 from dimfree.results import writing
 from dimfree.results.writing import check_target, write_file
 
 
 def refusal_of(action, *args, **kwargs):
-    with pytest.raises(InvalidFile) as caught:
+    with pytest.raises(InvalidFileError) as caught:
         action(*args, **kwargs)
     return str(caught.value)
 
@@ -49,13 +49,13 @@ def test_nothing_is_overwritten_without_force(tmp_path, links, content):
 
 
 def test_a_file_that_appears_after_the_check_survives(tmp_path, monkeypatch, links):
-    whole = writing._link
+    whole = writing._link_draft
 
     def link(draft, target):
         target.write_text("theirs")
         return whole(draft, target)
 
-    monkeypatch.setattr(writing, "_link", link)
+    monkeypatch.setattr(writing, "_link_draft", link)
     assert "already exists" in refusal_of(write_file, tmp_path / "m.csv", "ours")
     assert contents(tmp_path) == {"m.csv": "theirs"}
 

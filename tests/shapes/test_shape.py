@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dimfree.errors import InvalidParameter
-from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank, as_shape
+from dimfree.errors import InvalidParameterError
+from dimfree.shapes import DenseCovariance, DiagonalCovariance, IsotropicCovariance, LowRankCovariance, as_covariance
 
 D = 7
 VARIANCES = np.array([4.0, 1e-4, 9.0, 100.0, 0.25, 1.0, 16.0])
@@ -23,10 +23,10 @@ ALONG, TAIL = np.array([5.0, 2.0, 1e-3]), 0.3
 LOW_RANK_COVARIANCE = (BASIS * ALONG) @ BASIS.T + TAIL * (np.eye(D) - BASIS @ BASIS.T)
 
 KINDS = [
-    pytest.param(Isotropic(3.0), 9.0 * np.eye(D), id="isotropic"),
-    pytest.param(Diagonal(VARIANCES), np.diag(VARIANCES), id="diagonal"),
-    pytest.param(Dense(COVARIANCE), COVARIANCE, id="dense"),
-    pytest.param(LowRank(BASIS, ALONG, TAIL), LOW_RANK_COVARIANCE, id="low-rank"),
+    pytest.param(IsotropicCovariance(3.0), 9.0 * np.eye(D), id="isotropic"),
+    pytest.param(DiagonalCovariance(VARIANCES), np.diag(VARIANCES), id="diagonal"),
+    pytest.param(DenseCovariance(COVARIANCE), COVARIANCE, id="dense"),
+    pytest.param(LowRankCovariance(BASIS, ALONG, TAIL), LOW_RANK_COVARIANCE, id="low-rank"),
 ]
 every_kind = pytest.mark.parametrize(("shape", "covariance"), KINDS)
 
@@ -130,15 +130,15 @@ def test_a_rescaling_on_its_way_to_another_machine_keeps_its_bits(shape, covaria
             np.linalg, name, lambda matrix, ours=ours: tuple(part * (1 + 1e-9) for part in ours(matrix))
         )
     assert same_bits(pickle.loads(sent)(rows), expected)
-    if isinstance(shape, Dense | LowRank):  # the partner: derived anew it would be another
+    if isinstance(shape, DenseCovariance | LowRankCovariance):  # the partner: derived anew it would be another
         assert not same_bits(pickle.loads(pickle.dumps(shape)).rescale(rows), expected)
 
 
 def test_later_writes_to_the_callers_array_change_nothing():
     mine = VARIANCES.copy()
-    shape = Diagonal(mine)
+    shape = DiagonalCovariance(mine)
     mine[0] = 1e9
-    assert shape == Diagonal(VARIANCES)
+    assert shape == DiagonalCovariance(VARIANCES)
     assert mine.flags.writeable
 
 
@@ -149,22 +149,22 @@ def test_another_width_is_refused(shape, covariance, act):
     if shape.dimension is None:
         getattr(shape, act)(argument)
         return
-    with pytest.raises(InvalidParameter, match=f"{D} in all"):
+    with pytest.raises(InvalidParameterError, match=f"{D} in all"):
         getattr(shape, act)(argument)
 
 
 def test_rows_of_the_wrong_rank_are_refused():
-    with pytest.raises(InvalidParameter, match="rank 2"):
-        Isotropic(1.0).rescale(np.ones(3))
-    with pytest.raises(InvalidParameter, match="rank 1"):
-        Isotropic(1.0).restore(1.0)
+    with pytest.raises(InvalidParameterError, match="rank 2"):
+        IsotropicCovariance(1.0).rescale(np.ones(3))
+    with pytest.raises(InvalidParameterError, match="rank 1"):
+        IsotropicCovariance(1.0).restore(1.0)
 
 
 @settings(max_examples=60, deadline=None)
 @given(hnp.arrays(np.float64, st.integers(1, 8), elements=st.floats(1e-300, 1e300)))
 def test_ill_scaled_variances_stay_finite_and_positive(variances):
     with np.errstate(all="raise"):
-        shape = Diagonal(variances)
+        shape = DiagonalCovariance(variances)
         restored = shape.restore(shape.rescale(np.ones((1, variances.size)))[0])
         roots = shape.root_diagonal(variances.size)
     assert np.allclose(restored, 1.0)
@@ -174,55 +174,55 @@ def test_ill_scaled_variances_stay_finite_and_positive(variances):
 @pytest.mark.parametrize("factor", [1e-300, 1e-151, 1.0, 1e151, 1e300])
 def test_a_covariance_of_any_magnitude(factor):
     small = COVARIANCE / np.abs(COVARIANCE).max()
-    dense, low = Dense(small * factor), LowRank(BASIS, ALONG * factor, TAIL * factor)
-    assert dense.trace_root(D) == pytest.approx(Dense(small).trace_root(D) * np.sqrt(factor))
-    assert low.trace_root(D) == pytest.approx(LowRank(BASIS, ALONG, TAIL).trace_root(D) * np.sqrt(factor))
-    for shape, unit in ((dense, Dense(small)), (low, LowRank(BASIS, ALONG, TAIL))):
+    dense, low = DenseCovariance(small * factor), LowRankCovariance(BASIS, ALONG * factor, TAIL * factor)
+    assert dense.trace_root(D) == pytest.approx(DenseCovariance(small).trace_root(D) * np.sqrt(factor))
+    assert low.trace_root(D) == pytest.approx(LowRankCovariance(BASIS, ALONG, TAIL).trace_root(D) * np.sqrt(factor))
+    for shape, unit in ((dense, DenseCovariance(small)), (low, LowRankCovariance(BASIS, ALONG, TAIL))):
         assert np.allclose(shape.rescale(np.eye(D)) * factor**0.25, unit.rescale(np.eye(D)))
         assert np.allclose(shape.root_diagonal(D) / np.sqrt(factor), unit.root_diagonal(D))
 
 
 SINGULAR = np.outer(np.ones(3), np.ones(3)) + np.diag([1.0, 0.0, 0.0])
 FEW_RECORDS = np.cov(np.random.default_rng(4).standard_normal((20, 40)), rowvar=False)
-REMEDY = "floor.*LowRank.*project"
+REMEDY = "floor.*Covariance.low_rank.*project"
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Isotropic(0), "`scale` must .*above 0"),
-        (lambda: Isotropic(np.inf), "`scale` must .*inf"),
-        (lambda: Isotropic("wide"), "`scale` must .*'wide'"),
-        (lambda: Diagonal([1.0, 0.0]), r"entry of `variances` must be above 0.*" + REMEDY),
-        (lambda: Diagonal([1.0, np.nan]), "`variances` must be finite"),
-        (lambda: Diagonal([]), "non-empty"),
-        (lambda: Diagonal(np.eye(2)), "rank 1"),
-        (lambda: Diagonal(["a", "b"]), "real numbers"),
-        (lambda: Diagonal([[1.0], [1.0, 2.0]]), "different lengths"),
-        (lambda: Diagonal(np.array([1.0, None])), "real numbers"),
-        (lambda: Dense(np.ones((2, 3))), "square"),
-        (lambda: Dense([1.0, 2.0]), "rank 2"),
-        (lambda: Dense([[1.0, np.nan], [np.nan, 1.0]]), "`covariance` must be finite"),
-        (lambda: Dense([[1.0, 0.5], [0.5 + 1e-6, 1.0]]), "symmetric"),
-        (lambda: Dense([[1.0, 2.0], [2.0, 1.0]]), "positive definite.*" + REMEDY),
-        (lambda: Dense(SINGULAR), "positive definite.*" + REMEDY),
-        (lambda: Dense(FEW_RECORDS), "positive definite.*" + REMEDY),
-        (lambda: Dense(np.zeros((2, 2))), "`covariance` must be above 0.*diagonal.*" + REMEDY),
-        (lambda: Dense([[1e-300, 1e300], [1e300, 1.0]]), "positive definite"),
-        (lambda: Dense([[1.0, 1.7e308], [-1.7e308, 1.0]]), "symmetric"),
-        (lambda: Dense(scipy.sparse.eye(3)), "real numbers"),
-        (lambda: LowRank(2 * BASIS, ALONG, TAIL), "orthonormal.*qr"),
-        (lambda: LowRank(BASIS * 1e300, ALONG, TAIL), "orthonormal"),
-        (lambda: LowRank(BASIS.T, ALONG, TAIL), r"k <= d.*basis\.T"),
-        (lambda: LowRank(BASIS[:, 0], ALONG[:1], TAIL), "basis.*rank 2"),
-        (lambda: LowRank(np.zeros((D, 0)), [], TAIL), "non-empty"),
-        (lambda: LowRank(BASIS, ALONG[:2], TAIL), "one entry per column of basis, 3 in all"),
-        (lambda: LowRank(BASIS, [1.0, 0.0, 1.0], TAIL), "entry of `variances` must be above 0"),
-        (lambda: LowRank(BASIS, ALONG, 0.0), "`tail` must .*0.0"),
+        (lambda: IsotropicCovariance(0), "`scale` must .*above 0"),
+        (lambda: IsotropicCovariance(np.inf), "`scale` must .*inf"),
+        (lambda: IsotropicCovariance("wide"), "`scale` must .*'wide'"),
+        (lambda: DiagonalCovariance([1.0, 0.0]), r"entry of `variances` must be above 0.*" + REMEDY),
+        (lambda: DiagonalCovariance([1.0, np.nan]), "`variances` must be finite"),
+        (lambda: DiagonalCovariance([]), "non-empty"),
+        (lambda: DiagonalCovariance(np.eye(2)), "rank 1"),
+        (lambda: DiagonalCovariance(["a", "b"]), "real numbers"),
+        (lambda: DiagonalCovariance([[1.0], [1.0, 2.0]]), "different lengths"),
+        (lambda: DiagonalCovariance(np.array([1.0, None])), "real numbers"),
+        (lambda: DenseCovariance(np.ones((2, 3))), "square"),
+        (lambda: DenseCovariance([1.0, 2.0]), "rank 2"),
+        (lambda: DenseCovariance([[1.0, np.nan], [np.nan, 1.0]]), "`covariance` must be finite"),
+        (lambda: DenseCovariance([[1.0, 0.5], [0.5 + 1e-6, 1.0]]), "symmetric"),
+        (lambda: DenseCovariance([[1.0, 2.0], [2.0, 1.0]]), "positive definite.*" + REMEDY),
+        (lambda: DenseCovariance(SINGULAR), "positive definite.*" + REMEDY),
+        (lambda: DenseCovariance(FEW_RECORDS), "positive definite.*" + REMEDY),
+        (lambda: DenseCovariance(np.zeros((2, 2))), "`covariance` must be above 0.*diagonal.*" + REMEDY),
+        (lambda: DenseCovariance([[1e-300, 1e300], [1e300, 1.0]]), "positive definite"),
+        (lambda: DenseCovariance([[1.0, 1.7e308], [-1.7e308, 1.0]]), "symmetric"),
+        (lambda: DenseCovariance(scipy.sparse.eye(3)), "real numbers"),
+        (lambda: LowRankCovariance(2 * BASIS, ALONG, TAIL), "orthonormal.*qr"),
+        (lambda: LowRankCovariance(BASIS * 1e300, ALONG, TAIL), "orthonormal"),
+        (lambda: LowRankCovariance(BASIS.T, ALONG, TAIL), r"k <= d.*basis\.T"),
+        (lambda: LowRankCovariance(BASIS[:, 0], ALONG[:1], TAIL), "basis.*rank 2"),
+        (lambda: LowRankCovariance(np.zeros((D, 0)), [], TAIL), "non-empty"),
+        (lambda: LowRankCovariance(BASIS, ALONG[:2], TAIL), "one entry per column of basis, 3 in all"),
+        (lambda: LowRankCovariance(BASIS, [1.0, 0.0, 1.0], TAIL), "entry of `variances` must be above 0"),
+        (lambda: LowRankCovariance(BASIS, ALONG, 0.0), "`tail` must .*0.0"),
     ],
 )
 def test_what_is_no_shape_is_refused_with_a_remedy(build, message):
-    with pytest.raises(InvalidParameter, match="(?s)" + message):
+    with pytest.raises(InvalidParameterError, match="(?s)" + message):
         build()
 
 
@@ -237,43 +237,41 @@ def test_what_is_no_shape_is_refused_with_a_remedy(build, message):
     ids=["rounding", "ill-conditioned", "integers", "single precision"],
 )
 def test_what_is_a_covariance_is_accepted(covariance):
-    shape = Dense(covariance)
+    shape = DenseCovariance(covariance)
     assert np.allclose(shape.spectrum(2)[::-1] ** 2, np.linalg.eigvalsh(np.asarray(covariance, float)))
 
 
-def test_as_shape_reads_the_short_way():
-    assert as_shape(VARIANCES, None, D) == Diagonal(VARIANCES)
-    assert as_shape(VARIANCES.tolist(), None, D) == Diagonal(VARIANCES)
-    assert as_shape(COVARIANCE, None, D) == Dense(COVARIANCE)
-    assert as_shape(2.0, None, 1) == Diagonal([2.0])
-    assert as_shape([2.0], None, 1) == Diagonal([2.0])
-    assert as_shape([[2.0]], None, 1) == Dense([[2.0]])
-    shape = LowRank(BASIS, ALONG, TAIL)
-    assert as_shape(None, shape, D) is shape
-    assert as_shape(None, Isotropic(2.0), 12345) == Isotropic(2.0)
+def test_as_covariance_reads_variances_and_matrices():
+    assert as_covariance(VARIANCES, D) == DiagonalCovariance(VARIANCES)
+    assert as_covariance(VARIANCES.tolist(), D) == DiagonalCovariance(VARIANCES)
+    assert as_covariance(COVARIANCE, D) == DenseCovariance(COVARIANCE)
+    assert as_covariance(2.0, 1) == DiagonalCovariance([2.0])
+    assert as_covariance([2.0], 1) == DiagonalCovariance([2.0])
+    assert as_covariance([[2.0]], 1) == DenseCovariance([[2.0]])
+    low_rank = LowRankCovariance(BASIS, ALONG, TAIL)
+    assert as_covariance(low_rank, D) is low_rank
+    assert as_covariance(IsotropicCovariance(2.0), 12345) == IsotropicCovariance(2.0)
 
 
 @pytest.mark.parametrize(
-    ("covariance", "shape", "message"),
+    ("covariance", "message"),
     [
-        (None, None, "`covariance`.*publicly known.*Isotropic"),
-        (VARIANCES, Isotropic(1.0), "not both"),
-        (None, "round", "Isotropic.*'auto' to learn it, got 'round'"),
-        ("auto", None, "`covariance` must be.*got 'auto'"),
-        (None, VARIANCES, "Diagonal.*got <ndarray>"),
-        (None, Isotropic, "got <ABCMeta>"),
-        (Isotropic(1.0), None, "got <Isotropic>.*shape="),
-        (2.0, None, "variances or a .*got 2.0.*Isotropic"),
-        (np.ones((D, D, D)), None, "variances or a"),
-        (VARIANCES[:-1], None, f"`covariance` must .*{D} in all"),
-        (COVARIANCE[1:, 1:], None, f"`covariance` must .*{D} in all"),
-        (None, Diagonal([1.0]), f"`shape` must .*{D} in all"),
-        (VARIANCES[None], None, "square"),
-        (-VARIANCES, None, "covariance.*above 0.*" + REMEDY),
-        ([[1.0], [1.0, 2.0]], None, "different lengths"),
-        (np.array(["a"] * D), None, "real numbers"),
+        (None, "variances or a .*got None.*Covariance.isotropic"),
+        ("auto", "`covariance` must be.*Covariance.isotropic.*got 'auto'"),
+        ("round", "`covariance` must be.*got 'round'"),
+        (IsotropicCovariance, "got <ABCMeta>"),
+        (type("Own", (IsotropicCovariance,), {})(1.0), "Covariance.isotropic.*got <Own>"),
+        (2.0, "variances or a .*got 2.0.*Covariance.isotropic"),
+        (np.ones((D, D, D)), "variances or a"),
+        (VARIANCES[:-1], f"`covariance` must .*{D} in all"),
+        (COVARIANCE[1:, 1:], f"`covariance` must .*{D} in all"),
+        (DiagonalCovariance([1.0]), f"`covariance` must .*{D} in all"),
+        (VARIANCES[None], "square"),
+        (-VARIANCES, "covariance.*above 0.*" + REMEDY),
+        ([[1.0], [1.0, 2.0]], "different lengths"),
+        (np.array(["a"] * D), "real numbers"),
     ],
 )
-def test_as_shape_refuses_with_a_remedy(covariance, shape, message):
-    with pytest.raises(InvalidParameter, match="(?s)" + message):
-        as_shape(covariance, shape, D)
+def test_as_covariance_refuses_with_a_remedy(covariance, message):
+    with pytest.raises(InvalidParameterError, match="(?s)" + message):
+        as_covariance(covariance, D)

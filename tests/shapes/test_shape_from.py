@@ -12,12 +12,12 @@ from routes import with_options
 from sklearn.covariance import LedoitWolf
 from sklearn.datasets import load_digits
 
-from dimfree.errors import InvalidParameter, InvalidRecords
+from dimfree.errors import InvalidDataError, InvalidParameterError
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import spectrum
 from dimfree.release import release_mean
-from dimfree.shapes import Dense, Diagonal, LowRank
-from dimfree.shapes.from_public import shape_from
+from dimfree.shapes import DenseCovariance, DiagonalCovariance, LowRankCovariance
+from dimfree.shapes.from_public import covariance_from_public
 
 
 def covariance_of(shape):
@@ -58,7 +58,14 @@ def by_formula(shape):
 
 @pytest.mark.parametrize(
     ("count", "dimension", "kind"),
-    [(5, 1, Dense), (400, 7, Dense), (31, 30, Dense), (30, 30, LowRank), (40, 100, LowRank), (6, 50, LowRank)],
+    [
+        (5, 1, DenseCovariance),
+        (400, 7, DenseCovariance),
+        (31, 30, DenseCovariance),
+        (30, 30, LowRankCovariance),
+        (40, 100, LowRankCovariance),
+        (6, 50, LowRankCovariance),
+    ],
 )
 @pytest.mark.parametrize("tails", ["gaussian", "heavy"])
 def test_it_is_the_ledoit_wolf_estimate_of_scikit_learn(count, dimension, kind, tails):
@@ -66,7 +73,7 @@ def test_it_is_the_ledoit_wolf_estimate_of_scikit_learn(count, dimension, kind, 
     draws = rng.standard_normal((count, dimension)) if tails == "gaussian" else rng.standard_t(3, (count, dimension))
     public = draws @ rng.standard_normal((dimension, dimension)) / np.arange(1, dimension + 1) + 1000
     kept = public.copy()
-    shape, expected = shape_from(public), LedoitWolf().fit(public).covariance_
+    shape, expected = covariance_from_public(public), LedoitWolf().fit(public).covariance_
     assert type(shape) is kind
     np.testing.assert_allclose(covariance_of(shape), expected, rtol=0, atol=1e-9 * np.abs(expected).max())
     np.testing.assert_array_equal(public, kept)
@@ -76,9 +83,9 @@ def test_it_is_the_ledoit_wolf_estimate_of_scikit_learn(count, dimension, kind, 
 def test_rank_keeps_the_strongest_directions_and_the_average_of_the_rest(count):
     public = rotated("S2", 60, count, seed=4)
     expected = LedoitWolf().fit(public).covariance_
-    shape = shape_from(public, rank=5)
+    shape = covariance_from_public(public, rank=5)
     values = np.linalg.eigvalsh(expected)[::-1]
-    assert isinstance(shape, LowRank)
+    assert isinstance(shape, LowRankCovariance)
     np.testing.assert_allclose(np.sort(shape.variances)[::-1], values[:5], rtol=1e-9)
     assert shape.tail == pytest.approx(values[5:].mean(), rel=1e-9)
     assert shape.covariance_diagonal(60).sum() == pytest.approx(np.trace(expected), rel=1e-9)
@@ -89,7 +96,7 @@ def test_rank_keeps_the_strongest_directions_and_the_average_of_the_rest(count):
 def test_wide_rows_never_become_a_square_matrix():
     public = np.random.default_rng(7).standard_normal((40, 20_000)) / np.sqrt(np.arange(1, 20_001))
     tracemalloc.start()
-    shape = shape_from(public)
+    shape = covariance_from_public(public)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert (shape.dimension, shape.variances.size) == (20_000, 39)
@@ -98,9 +105,9 @@ def test_wide_rows_never_become_a_square_matrix():
 
 def test_every_kind_of_table_has_the_same_shape():
     table = np.random.default_rng(9).integers(0, 4, (50, 4)).astype(np.float64)
-    expected = shape_from(table)
+    expected = covariance_from_public(table)
     for public in (table.tolist(), table.astype(np.int8), pd.DataFrame(table), sparse.csc_matrix(table)):
-        shape = shape_from(public)
+        shape = covariance_from_public(public)
         assert (shape, shape.gain()) == (expected, expected.gain())
 
 
@@ -108,11 +115,11 @@ def test_a_constant_column_gets_the_variance_of_shrinkage():
     public = rotated("S3", 6, 100, seed=10)
     public[:, 2] = 0.1
     estimate = LedoitWolf().fit(public)
-    shape = shape_from(public)
+    shape = covariance_from_public(public)
     least = estimate.shrinkage_ * np.trace(estimate.covariance_) / 6
     assert shape.covariance[2, 2] == pytest.approx(least, rel=1e-9)
     assert shape.covariance[2, [0, 1, 3, 4, 5]].tolist() == [0.0] * 5
-    assert shape_from(load_digits().data[:100]).dimension == 64  # some pixels are blank in all of them
+    assert covariance_from_public(load_digits().data[:100]).dimension == 64  # some pixels are blank in all of them
 
 
 # ------------------------------------------------------------------------------------------------ what is no sample
@@ -126,40 +133,40 @@ def with_entry(value):
 
 TWO_PLACES = np.array([[0.0, 1.0, 2.0], [5.0, 1.0, 0.0]] * 10)
 ONE_DIFFERS = np.vstack([np.zeros((19, 3)), np.ones((1, 3))])
-KNOWN = "covariance= or shape="
+KNOWN = "prior knowledge of the variances as covariance="
 
 
 @pytest.mark.parametrize(
     ("public", "message"),
     [
-        (np.ones((1, 3)), "at least 5 rows: find more"),
-        (np.empty((0, 3)), "at least 5 rows: find more"),
-        (np.full((20, 3), 0.1), f"all alike.*{KNOWN}"),
-        (ONE_DIFFERS, f"Most rows of public_X are all alike.*{KNOWN}"),
+        (np.ones((1, 3)), "at least 5 rows. Find more"),
+        (np.empty((0, 3)), "at least 5 rows. Find more"),
+        (np.full((20, 3), 0.1), f"all equal.*{KNOWN}"),
+        (ONE_DIFFERS, f"Most rows of `public_X` are equal.*{KNOWN}"),
         (TWO_PLACES, f"so few directions.*{KNOWN}"),
         (np.tile(TWO_PLACES, 10), f"so few directions.*{KNOWN}"),
-        (with_entry(np.nan), "not a finite number.*drop such rows"),
-        (with_entry(-np.inf), "not a finite number"),
-        (with_entry(1e300), "change the units"),
-        (1e-80 * with_entry(1.0), "change the units"),
+        (with_entry(np.nan), "finite numbers alone.*Drop those rows"),
+        (with_entry(-np.inf), "finite numbers alone"),
+        (with_entry(1e300), "Change the units"),
+        (1e-80 * with_entry(1.0), "Change the units"),
         (np.ones(7), "2 dimensions, got 1"),
         (np.empty((7, 0)), "no columns"),
         ([["a", "b"]] * 6, "real numbers"),
         (
             np.broadcast_to(np.zeros(1), (6001, 6001)),
-            "at most 6000 rows or at most 6000 columns.*pass 6000 of its rows",
+            "at most 6000 rows or at most 6000 columns.*Pass up to 6000 of its rows",
         ),
     ],
 )
 def test_what_shows_no_shape_is_refused_with_a_remedy(public, message):
-    with pytest.raises(InvalidRecords, match="(?s)" + message):
-        shape_from(public)
+    with pytest.raises(InvalidDataError, match="(?s)" + message):
+        covariance_from_public(public)
 
 
 @pytest.mark.parametrize("rank", [0, -1, 2.5, "all", True])
 def test_a_rank_is_a_whole_number(rank):
-    with pytest.raises(InvalidParameter, match="`rank` must be a whole number, at least 1"):
-        shape_from(with_entry(1.0), rank=rank)
+    with pytest.raises(InvalidParameterError, match="`rank` must be a whole number, at least 1"):
+        covariance_from_public(with_entry(1.0), rank=rank)
 
 
 # ------------------------------------------------------------------------------------------------ gains by formula
@@ -168,12 +175,16 @@ def test_a_rank_is_a_whole_number(rank):
 @pytest.mark.parametrize(
     ("shape", "gain", "rotated_gain"),
     [
-        (Diagonal([1.0, 1.0, 1.0]), 1.0, 1.0),
-        (Diagonal([1.0, 9.0]), np.sqrt(20) / 4, 1.0),
-        (Diagonal([1e300, 9e300]), np.sqrt(20) / 4, 1.0),
-        (Dense([[5.0, -4.0], [-4.0, 5.0]]), np.sqrt(20) / 4, 2 * np.sqrt(5) / 4),  # variances 1 and 9, turned by 45°
-        (LowRank([[np.sqrt(0.5)], [np.sqrt(0.5)]], [9.0], 1.0), np.sqrt(20) / 4, 2 * np.sqrt(5) / 4),
-        (LowRank(np.eye(100)[:, :1], [100.0], 1.0), np.sqrt(100 * 199) / 109, 1.0),
+        (DiagonalCovariance([1.0, 1.0, 1.0]), 1.0, 1.0),
+        (DiagonalCovariance([1.0, 9.0]), np.sqrt(20) / 4, 1.0),
+        (DiagonalCovariance([1e300, 9e300]), np.sqrt(20) / 4, 1.0),
+        (
+            DenseCovariance([[5.0, -4.0], [-4.0, 5.0]]),
+            np.sqrt(20) / 4,
+            2 * np.sqrt(5) / 4,
+        ),  # variances 1 and 9, turned by 45°
+        (LowRankCovariance([[np.sqrt(0.5)], [np.sqrt(0.5)]], [9.0], 1.0), np.sqrt(20) / 4, 2 * np.sqrt(5) / 4),
+        (LowRankCovariance(np.eye(100)[:, :1], [100.0], 1.0), np.sqrt(100 * 199) / 109, 1.0),
     ],
 )
 def test_gains_of_known_spectra(shape, gain, rotated_gain):
@@ -181,7 +192,7 @@ def test_gains_of_known_spectra(shape, gain, rotated_gain):
     assert shape.rotated_gain() == pytest.approx(rotated_gain, rel=1e-12)
     assert shape.gain(shape.dimension) == shape.gain()
     for ask in (shape.gain, shape.rotated_gain):
-        with pytest.raises(InvalidParameter, match=f"{shape.dimension} in all"):
+        with pytest.raises(InvalidParameterError, match=f"{shape.dimension} in all"):
             ask(7)
 
 
@@ -194,7 +205,7 @@ def test_gains_of_known_spectra(shape, gain, rotated_gain):
 )
 def test_the_gain_told_is_the_gain_on_other_records(name, count, off):
     """Within 8 %, also where the formula, which takes the estimate for the truth, is far off in one direction."""
-    shape = shape_from(rotated(name, 200, count, seed=13))
+    shape = covariance_from_public(rotated(name, 200, count, seed=13))
     told, formula, real = (
         (shape.gain(), shape.rotated_gain()),
         by_formula(shape),
@@ -209,15 +220,15 @@ def test_the_gain_told_is_the_gain_on_other_records(name, count, off):
 
 def test_what_was_measured_travels_with_the_shape():
     public = rotated("S1", 30, 20, seed=17)
-    shape = shape_from(public)
-    bare = LowRank(shape.basis, shape.variances, shape.tail)
+    shape = covariance_from_public(public)
+    bare = LowRankCovariance(shape.basis, shape.variances, shape.tail)
     for other in (pickle.loads(pickle.dumps(shape)), copy.deepcopy(shape)):
         assert (other.gain(), other.rotated_gain()) == (shape.gain(), shape.rotated_gain())
     assert bare == shape
     assert hash(bare) == hash(shape)
     assert bare.gain() != shape.gain()
     assert shape.gain(30) == shape.gain()
-    with pytest.raises(InvalidParameter, match="30 in all"):
+    with pytest.raises(InvalidParameterError, match="30 in all"):
         shape.gain(31)
     assert pickle.loads(pickle.dumps(bare)).gain() == bare.gain()
     with pytest.raises(AttributeError, match="frozen"):
@@ -228,7 +239,9 @@ def test_what_was_measured_travels_with_the_shape():
 
 
 def noise_of(X, shape, **options):
-    release = release_mean(X, **with_options(epsilon=2.0, delta=1e-6, shape=shape, noise=SeededNoise(9), **options))
+    release = release_mean(
+        X, **with_options(epsilon=2.0, delta=1e-6, covariance=shape, noise=SeededNoise(9), **options)
+    )
     assert not release.refused
     return np.linalg.norm(release.noise_stddev)
 
@@ -237,8 +250,8 @@ def noise_of(X, shape, **options):
 def test_a_release_has_as_many_times_less_noise_as_told(count):
     """The rival is given the same variances; on its own axes these records are nearly round. Radii are looked up, so
     that the two differ by a little more than their noise."""
-    shape, X = shape_from(rotated("S1", 60, count, seed=18)), rotated("S1", 60, 2500, seed=19) + 7
-    variances = Diagonal(shape.covariance_diagonal(60))
+    shape, X = covariance_from_public(rotated("S1", 60, count, seed=18)), rotated("S1", 60, 2500, seed=19) + 7
+    variances = DiagonalCovariance(shape.covariance_diagonal(60))
     gain = noise_of(X, variances, scale="learn") / noise_of(X, shape, scale="learn")
     assert shape.rotated_gain() > 1.5
     assert gain == pytest.approx(shape.rotated_gain(), rel=0.15)

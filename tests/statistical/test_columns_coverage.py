@@ -6,7 +6,8 @@ from scipy.stats import norm
 from states import drawn_in
 from stats import frequency_fits, sampling
 
-from dimfree import SeededNoise, release_mean
+from dimfree import release_mean
+from dimfree.testing import SeededNoise
 
 FALSE_ALARM = 1e-6
 DRAWS, CONFIDENCE = 40, 0.95
@@ -41,13 +42,13 @@ def covered(seed, relation, objective, factor=1.0):
     found = []
     for draw in range(DRAWS):
         rows = mixed_units(np.random.default_rng([seed, draw]))
-        given = {"epsilon": 2.5, "delta": 1e-6, "objective": objective, "neighbours": relation}
+        given = {"epsilon": 2.5, "delta": 1e-6, "objective": objective, "neighbors": relation}
         release = release_mean(rows, noise=SeededNoise(1000 * seed + draw), **given)
         assert release.method == "columns"
         low, high = release.confidence_interval(CONFIDENCE, target="sample")
         noise = norm.isf((1 - CONFIDENCE) / 2) * release.noise_stddev
         assert ((high - low) / 2 >= 0.999 * noise).all()  # clipping is allowed for besides
-        found.append(np.abs(release.mean - drawn_in(rows, release.reach)) <= factor * noise)
+        found.append(np.abs(release.mean - drawn_in(rows, release.clipping)) <= factor * noise)
     return int(np.sum(found)), np.size(found)
 
 

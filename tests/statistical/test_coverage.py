@@ -12,9 +12,10 @@ from routes import with_options
 from scipy.stats import binom
 from stats import sampling
 
-from dimfree import SeededNoise, release_mean
+from dimfree import release_mean
 from dimfree.planning.question import draw, spectrum
 from dimfree.simulation import public_simulation
+from dimfree.testing import SeededNoise
 
 RATE = 1e-7  # of each cell and test; there are some three hundred
 WIDEST = 1.3  # of a ball, over the true quantile of the error, where the covariance is known
@@ -55,7 +56,7 @@ class Cell:
 
     def releases(self, seed):
         """Of fresh tables with fresh noise; seeds of tables and noise never meet."""
-        given = {"delta": 1e-6, "neighbours": self.relation}
+        given = {"delta": 1e-6, "neighbors": self.relation}
         given |= {"epsilon": 2.0, "core_sample": 400} if self.chosen else {"epsilon": 1.0, "core_sample": 1000}
         given |= {"covariance": spectrum(self.kind, self.columns) ** 2} if self.known else {"basis": self.basis}
         for index in range(self.trials):

@@ -52,7 +52,7 @@ def test_draws_have_the_scale_asked_for_and_no_other(noise, method, scale, cdf):
     assert distribution_fits(drawn, cdf(scale), ALARM / 2)
     assert not distribution_fits(drawn, cdf(scale * 0.7), ALARM)
     assert not distribution_fits(drawn, cdf(scale * 1.3), ALARM)
-    # neighbours in one vector: two values on one side of a cut, as often as if they were independent
+    # neighbors in one vector: two values on one side of a cut, as often as if they were independent
     above = drawn > (3 if method == "below" else 0)
     share = float(1 - cdf(scale)(np.array([3 if method == "below" else 0]))[0])
     agree = int((above[::2] == above[1::2]).sum())

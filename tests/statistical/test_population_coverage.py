@@ -8,7 +8,8 @@ from routes import through_the_core
 from scipy.special import bdtr
 from stats import sampling
 
-from dimfree import SeededNoise, release_mean
+from dimfree import release_mean
+from dimfree.testing import SeededNoise
 
 FALSE_ALARM = 5e-7
 DRAWS, RECORDS = 60, 2000

@@ -5,19 +5,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from privacy.asked import Asked, branches_with_test, opened
+from privacy.asked import Asked, branches_with_test, open_session
 from routes import with_options
 from scipy.special import bdtrc
 from stats import sampling
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.kernel.statistics.friends import RADIUS
 from dimfree.kernel.statistics.stable import core_sensitivity
 from dimfree.noise import SeededNoise
 from dimfree.paper.averaging import friend_counts
 from dimfree.release import release_mean
-from dimfree.shapes import Isotropic
+from dimfree.shapes import IsotropicCovariance
 
 BUDGET = Budget(4.0, 1e-6)
 COUNT, DIMENSION, ALARM = 350, 4, 1e-6
@@ -60,16 +60,16 @@ def assert_mean_event(event, sensitivity, mu, radius):
 
 
 @pytest.mark.parametrize("strangers", [5, 30])
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbors)
 def test_the_map_of_the_stable_core(rng, relation, strangers):
     """The rung of the coin, the charge of the mean, and the mean itself."""
     noise, table, radius, share = Asked(), spoiled(rng, strangers), 6.0, Fraction(4, 5)
     branches = branches_with_test(relation, BUDGET)
     branch = branches.tested[0]
     ladder, budget, mu = branch.ladder, branch.ladder.length + 15, 0.9 * branch.mu
-    public = relation is Neighbours.REPLACE_ONE
+    public = relation is Neighbors.REPLACE_ONE
     floor, start = (None, Fraction(COUNT + 1, 2 * COUNT)) if public else (COUNT - 60, Fraction(1, 2))
-    _, view = opened(table, relation, noise, branches)
+    _, view = open_session(table, relation, noise, branches)
     found = view.pairs(0).core_mean(radius, share, budget, floor, mu)
     values = np.rint(table / (radius / RADIUS)).astype(np.int64)
     counts = friend_counts(values)
@@ -133,8 +133,14 @@ def test_five_hundred_honest_records_pass(seed, stddev):
 @pytest.mark.slow
 @sampling(ALARM)
 @pytest.mark.parametrize(("tails", "outliers"), [("gaussian", 0.0), ("heavy", 0.03)])
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbors)
 @pytest.mark.parametrize("size", [(250, 2), (400, 30)])
 def test_honest_records_of_a_known_shape_pass(seed, relation, tails, outliers, size):
-    given = {"epsilon": 4.0, "shape": Isotropic(1.0), "tails": tails, "outliers": outliers, "neighbours": relation}
+    given = {
+        "epsilon": 4.0,
+        "covariance": IsotropicCovariance(1.0),
+        "tails": tails,
+        "outliers": outliers,
+        "neighbors": relation,
+    }
     assert not refused_too_often(refusals(seed, 300, lambda rng: rng.normal(size=size), **given), 300)

@@ -1,6 +1,6 @@
-"""Names of columns. They are published with every release, so a record that was taken for a header must be refused.
+"""Checks of column names, which every release publishes: a record that was read as a header must be rejected.
 
-A reader that expects a header (pandas.read_csv without header=None) takes the first record as names. Such names have no
+A reader that expects a header (pandas.read_csv without header=None) reads the first record as names. Such names have no
 letters except in numbers and in the few words for an empty cell or a truth value.
 """
 
@@ -8,9 +8,9 @@ import math
 import re
 from collections.abc import Sequence
 
-from dimfree.errors import InvalidRecords
+from dimfree.errors import InvalidDataError
 
-MISSING = frozenset({"", "na", "n/a", "null", "none"})  # cells of text that hold nothing, beside nan
+MISSING = frozenset({"", "na", "n/a", "null", "none"})  # empty cells of text, in addition to nan
 
 _VALUES = MISSING | {"<na>", "#n/a", "nat", "true", "false"}
 _HALF = re.compile(r"[\ud800-\udfff]")  # of a pair of surrogates
@@ -18,54 +18,52 @@ _EMPTY = re.compile(r"Unnamed: \d+(_level_\d+)?")  # what pandas calls a column 
 _REPEATED = re.compile(r"(_duplicated_|[.-])\d+$")  # what polars, pandas and AnnData add to a repeated name
 
 _NEED = (
-    "Expected a column name with a letter. All names here could be the first record of a table without a header, and "
-    "names are published with the mean. Read such a table without a header (header=None in pandas, has_header=False in "
-    "polars); if these are names, such as years, put a letter in front (X.add_prefix('y') in pandas)."
+    "At least one column name must have a letter. These names could be the first record of a table without a header, "
+    "and every release publishes names. Read such a table without a header (header=None in pandas, has_header=False in "
+    "polars). If these are names, such as years, prepend a letter (X.add_prefix('y') in pandas)."
 )
-_NO_NULL = "Expected column names without a null character, which arrays of text do not keep: rename the column."
-_NO_TEXT = (
-    "Expected column names that can be written in UTF-8, where half of a pair of surrogates cannot: rename the column."
-)
+_NO_NULL = "Column names must not contain a null character. Rename the column."
+_NO_TEXT = "Column names must be valid UTF-8, without half of a pair of surrogates. Rename the column."
 _NEED_EVERYWHERE = (
-    "Expected a letter in every column name, unless on_missing='raise'. A name here is a number, so that the names "
-    "could be the first record of a table without a header, and names are published with the mean. Read such a table "
-    "without a header; if these are names, such as years, put a letter in front of them."
+    "Every column name must have a letter, unless missing='raise'. One name is a number, so the names could be the "
+    "first record of a table without a header, and every release publishes names. Read such a table without a header. "
+    "If these are names, such as years, prepend a letter."
 )
 
 
 def check_names(names: Sequence[str], judged: Sequence[str] | None = None) -> None:
-    """An error where all names could be cells of a record, unless they count the columns: 0, 1, 2 and so on.
+    """Reject names that could all be cells of a record, unless they are 0, 1, 2, …; the error quotes no name.
 
-    `judged` are the names of the columns that hold numbers, where others hold something else. The error quotes no name.
+    `judged` are the names of the columns of numbers, if there are others.
     """
     if any("\0" in name for name in names):
-        raise InvalidRecords(_NO_NULL)
+        raise InvalidDataError(_NO_NULL)
     if any(map(_HALF.search, names)):  # a release with such a name could not be written
-        raise InvalidRecords(_NO_TEXT)
+        raise InvalidDataError(_NO_TEXT)
     cells = judged or names
     if cells and not are_counted(names) and all(map(could_be_a_cell, cells)):
-        raise InvalidRecords(_NEED)
+        raise InvalidDataError(_NEED)
 
 
 def check_untyped_names(names: Sequence[object]) -> None:
-    """The same where one entry may decide whether a column holds numbers: an error that no entry has a part in.
+    """Reject names if any text among them is a number, as in a .csv file; the error depends on no entry.
 
-    One text among the names that is a number is enough, as in a .csv file; a name that is a number by its type was not
+    This is for tables in which one entry may decide whether a column has numbers. A name whose type is a number was not
     read from a header. The error quotes no name.
     """
     texts = [str(name) for name in names]
     check_names(texts)
     if not are_counted(texts) and any(isinstance(name, str) and _is_a_number(name) for name in names):
-        raise InvalidRecords(_NEED_EVERYWHERE)
+        raise InvalidDataError(_NEED_EVERYWHERE)
 
 
 def are_counted(names: Sequence[str]) -> bool:
-    """Whether these are the names of columns that were never given any."""
+    """Return whether these are the default names 0, 1, 2, …"""
     return list(names) == [str(place) for place in range(len(names))]
 
 
 def number_in(cell: str) -> float | None:
-    """The number in a cell of text, NaN where it is empty; None where it holds something else."""
+    """Read the number in a cell of text: NaN if it is empty, None if it is something else."""
     try:
         return float("nan") if cell.strip().lower() in MISSING else float(cell)
     except ValueError:
@@ -73,7 +71,7 @@ def number_in(cell: str) -> float | None:
 
 
 def could_be_a_cell(name: str) -> bool:
-    """Whether a name could be a cell of a record, which no error may quote."""
+    """Return whether a name could be a cell of a record, which no error may quote."""
     return not any(map(str.isalpha, name)) or _holds_a_value(name) or _holds_a_value(_REPEATED.sub("", name))
 
 

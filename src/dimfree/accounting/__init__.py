@@ -1,1 +1,1 @@
-"""Privacy accounting: costs as Gaussian precisions (mu²), plus the bit of the stability test."""
+"""Privacy accounting: costs as Gaussian precisions (mu²), and the bit of the stability test."""

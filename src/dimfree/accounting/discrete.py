@@ -1,4 +1,4 @@
-"""What a total budget leaves for its releases, after discrete noise (M8) or the paper's filter (P1).
+"""The part of a total budget that is left for its releases, after discrete noise (M8) or the paper's filter (P1).
 
 On integer values the discrete Gaussian is not a post-processing of the continuous one, so its exact privacy is
 charged separately: a tiny amount of epsilon and delta for every release, which the grid keeps below a millionth.
@@ -8,10 +8,10 @@ Proofs: proofs/accounting/discrete.md, lifting.md.
 import math
 from dataclasses import dataclass
 
-MOST_RELEASES = 1000  # a public cap on the number of Gaussian releases in one run
+MAX_RELEASES = 1000  # a public limit on the Gaussian releases in one run
 EPSILON_SHARE = 1e-6  # of epsilon, reserved for all of them together
 DELTA_SHARE = 2e-3  # of delta, reserved likewise: half for the tails, half for the factor exp(entropy loss)
-_LARGEST_LIFTED = 20.0  # a larger epsilon is used as this one: the lifting's factor on delta grows exponentially
+_MAX_LIFTED = 20.0  # a larger epsilon is used as this one: the lifting's factor on delta grows exponentially
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class Slack:
 
 
 def tail_exponent(delta: float) -> float:
-    """The x of M8: each release may leave its ball with probability e^-x."""
-    return math.log(1000 * MOST_RELEASES / delta)
+    """Return the x of M8: each release may leave its ball with probability e^-x."""
+    return math.log(1000 * MAX_RELEASES / delta)
 
 
 def slack(stddev: float, sensitivity: float, dimension: int, delta: float) -> Slack:
-    """M8 for one release on the integer grid; `stddev` and `sensitivity` in grid units, stddev >= 1."""
+    """Return the slack of M8 for one release; `stddev` and `sensitivity` in grid units, stddev >= 1."""
     x = tail_exponent(delta)
     ball = stddev * math.sqrt(dimension + 2 * math.sqrt(dimension * x) + 2 * x) + sensitivity
     e1 = dimension / (8 * stddev**2)
@@ -37,24 +37,24 @@ def slack(stddev: float, sensitivity: float, dimension: int, delta: float) -> Sl
     return Slack(ratio=e1, epsilon=e1 + e2, tail=math.exp(-x))
 
 
-def idealised(epsilon: float, delta: float) -> tuple[float, float]:
-    """The budget that the continuous releases may spend when (epsilon, delta) is the user's total."""
+def idealize(epsilon: float, delta: float) -> tuple[float, float]:
+    """Return the budget of the continuous releases if (epsilon, delta) is the total."""
     return epsilon * (1 - EPSILON_SHARE), delta * (1 - DELTA_SHARE)
 
 
 def reserve(epsilon: float, delta: float) -> Slack:
-    """The most that all discrete releases of one run may cost together, whichever of them are made."""
+    """Return the largest total slack of all discrete releases of one run, whichever of them are made."""
     share = EPSILON_SHARE * epsilon
-    return Slack(ratio=share, epsilon=share, tail=MOST_RELEASES * math.exp(-tail_exponent(delta)))
+    return Slack(ratio=share, epsilon=share, tail=MAX_RELEASES * math.exp(-tail_exponent(delta)))
 
 
 def before_lifting(epsilon: float, delta: float) -> tuple[float, float]:
-    """The (epsilon, delta) that a mechanism on friendly data may spend for a total behind the paper's filter (P1)."""
-    epsilon = min(epsilon, _LARGEST_LIFTED)
+    """Return the (epsilon, delta) of a mechanism on friendly data for a total after the paper's filter (P1)."""
+    epsilon = min(epsilon, _MAX_LIFTED)
     return math.log1p(epsilon / 2) * (1 - 1e-14), delta * epsilon / (2 * math.expm1(epsilon)) * (1 - 1e-12)
 
 
 def after_lifting(epsilon: float, delta: float) -> tuple[float, float]:
-    """The total cost of a mechanism that is (epsilon, delta)-private on friendly data, rounded up (P1)."""
+    """Return the total cost of a mechanism that is (epsilon, delta)-private on friendly data, rounded up (P1)."""
     c = math.expm1(epsilon)
     return 2 * c * (1 + 1e-15), math.expm1(2 * c) / c * delta * (1 + 1e-13)  # c's rounding is doubled in the exponent

@@ -1,6 +1,6 @@
 """The costs of one run, and the delta that they compose to.
 
-A run makes Gaussian releases `before`; then public numbers choose one branch of the `menu`; on that branch it makes
+A run makes Gaussian releases `before`; then public numbers choose one of the `branches`; on that branch it makes
 Gaussian `searches`, the stability bit, and Gaussian releases `after`. The precisions of the searches, and those of the
 releases after the bit, sum to at most what the branch declares (P9). Proof: proofs/accounting/profile.md.
 """
@@ -13,21 +13,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.discrete import (
     EPSILON_SHARE,
-    MOST_RELEASES,
+    MAX_RELEASES,
     Slack,
     after_lifting,
     before_lifting,
-    idealised,
+    idealize,
     slack,
 )
 from dimfree.accounting.ladder import Ladder, ladder_profile
 from dimfree.accounting.precision import after_gaussians, compose, hockey_stick, largest_mu, total_delta
 from dimfree.errors import AccountingError
 
-LEAST_STDDEV = 2.0**24  # in steps of a refined grid: there the extra cost of discrete noise is negligible (M8)
+MIN_STDDEV = 2.0**24  # in steps of a refined grid: there the extra cost of discrete noise is negligible (M8)
 COUNT_STEPS = 2**14  # grid steps to one record, in a noisy count
 SEARCH_STEPS = 2**20  # the same in the noisy answers of a search
 _GAUSSIANS = "before", "searches", "after"  # the lists of Gaussian releases in `Costs`
@@ -50,34 +50,30 @@ class Gaussian:
         return self.sensitivity / self.stddev * (1 + 1e-15)
 
 
-def charged_gaussian(sensitivity: float, mu: float, dimension: int, step: float, purpose: str) -> Gaussian:
-    """The cost of one Gaussian release of precision mu², with the standard deviation its noise has to have.
-
-    `sensitivity`: how far one record moves the released integers, in L2 and in grid steps, rounded up by the caller.
+def charge_gaussian(sensitivity: float, mu: float, dimension: int, step: float, purpose: str) -> Gaussian:
+    """Return the cost of one Gaussian release of precision mu², with the SD that its noise must have.
+    `sensitivity`: the L2 sensitivity of the released integers, in grid steps, rounded up by the caller.
     The only place where noise is computed from mu: the quotient is rounded up, so that sensitivity / stddev <= mu.
-    Proof: proofs/accounting/precision.md (part 4).
-    """
+    Proof: proofs/accounting/precision.md (part 4)."""
     return Gaussian(purpose, sensitivity, sensitivity / mu * (1 + 1e-15), dimension, step)
 
 
 def refining_bits(sensitivity: float, mu: float) -> int:
-    """By how many bits a grid is refined so that the charged stddev is at least LEAST_STDDEV of its steps."""
-    return max(0, math.ceil(math.log2(LEAST_STDDEV * mu / sensitivity)))
+    """Return by how many bits a grid is refined so that the charged stddev is at least MIN_STDDEV of its steps."""
+    return max(0, math.ceil(math.log2(MIN_STDDEV * mu / sensitivity)))
 
 
 def has_fine_noise(budget: Budget) -> bool:
-    """Whether the discrete noise of every run of this budget fits the part of epsilon that is reserved for it (M8).
-
+    """Return whether the discrete noise of every run of this budget fits the reserved part of epsilon (M8).
     Grids of records are refined (`refining_bits`). Those of counts and totals are not: a run has two or three of them,
-    with 1/64, 3/10 or, at twice the sensitivity, half of the precision. Fails if delta is large and epsilon small.
-    """
+    with 1/64, 3/10 or, at twice the sensitivity, half of the precision. Fails if delta is large and epsilon small."""
     mu = largest_mu(budget.usable_epsilon, budget.delta)
     coarse = slack(COUNT_STEPS / mu, COUNT_STEPS, 1, budget.delta).epsilon
     return COARSE_SHARE * coarse <= EPSILON_SHARE * budget.usable_epsilon
 
 
-def counted_records(stddev: float) -> Gaussian:
-    """The cost of the noisy number of records; `stddev` in records. One record moves the count by one (P5')."""
+def make_count(stddev: float) -> Gaussian:
+    """Return the cost of the noisy number of records; `stddev` in records. The sensitivity is one record (P5')."""
     return Gaussian("number of records", COUNT_STEPS, stddev * COUNT_STEPS, 1, 1 / COUNT_STEPS)
 
 
@@ -112,7 +108,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Unlisted(Bounded):
-    """Noisy counts of keys that nobody listed; a key of one person is published with probability `failure` (M4)."""
+    """Noisy counts of keys that are not listed; a key of one person is published with probability `failure` (M4)."""
 
 
 @dataclass(frozen=True)
@@ -132,25 +128,25 @@ Branch = Tested | Bounded | OnlyGaussian
 _KINDS: dict[str, type[Branch]] = {"tested": Tested, "bounded": Bounded, "unlisted": Unlisted, "gaussian": OnlyGaussian}
 
 
-def branches_profile(menu: tuple[Branch, ...], x: Floats) -> Floats:
-    """The profile of a public choice among the branches or a refusal: the largest profile at every level (P9)."""
-    return np.max([hockey_stick(0.0, x), *(branch.profile(x) for branch in menu)], axis=0)
+def branches_profile(branches: tuple[Branch, ...], x: Floats) -> Floats:
+    """Return the profile of a public choice among the branches or a refusal: the largest at every level (P9)."""
+    return np.max([hockey_stick(0.0, x), *(branch.profile(x) for branch in branches)], axis=0)
 
 
 @lru_cache(maxsize=256)
-def ideal_delta(epsilon: float, mu_before: float, menu: tuple[Branch, ...]) -> float:
-    """delta of continuous Gaussian releases of precision mu_before², then a choice among the branches (P9)."""
-    return total_delta(epsilon, mu_before, partial(branches_profile, menu))
+def ideal_delta(epsilon: float, mu_before: float, branches: tuple[Branch, ...]) -> float:
+    """Return delta of continuous Gaussian releases of precision mu_before², then a choice of branch (P9)."""
+    return total_delta(epsilon, mu_before, partial(branches_profile, branches))
 
 
 @dataclass(frozen=True)
 class Costs:
-    """All costs of one run; together at most its budget. `release.ledger` is one of these."""
+    """All costs of one run; together at most its budget. `release.charges` is one of these."""
 
     budget: Budget
-    neighbours: Neighbours
+    neighbors: Neighbors
     before: tuple[Gaussian, ...]
-    menu: tuple[Branch, ...]
+    branches: tuple[Branch, ...]
     chosen: int | None = None  # position of the branch taken; None: a public refusal
     after: tuple[Gaussian, ...] = ()
     filtered: bool = False  # after the paper's random filter: costs are lifted (P1)
@@ -158,47 +154,47 @@ class Costs:
 
     def __post_init__(self) -> None:
         if self.filtered and self.before:
-            raise AccountingError("The lifting of P1 covers only what follows the filter; nothing is released before.")
-        branch = None if self.chosen is None else self.menu[self.chosen]
+            raise AccountingError("The lifting of P1 covers only releases after the filter.")
+        branch = None if self.chosen is None else self.branches[self.chosen]
         for events, limit in ((self.searches, branch and branch.search_mu), (self.after, branch and branch.mu)):
             if compose(event.mu for event in events) > (limit or 0.0) * (1 + 1e-12):
                 raise AccountingError("The releases after the choice exceed the precision of the chosen branch.")
-        if len(self._gaussians) > MOST_RELEASES:
+        if len(self._gaussians) > MAX_RELEASES:
             raise AccountingError("More Gaussian releases than the discrete noise was charged for.")
         if sum(loss.epsilon for loss in self._slacks()) > EPSILON_SHARE * self._inner[0]:
             raise AccountingError("The discrete noise is too coarse for this epsilon.")
 
     @property
     def events(self) -> tuple[Gaussian | Branch, ...]:
-        return (*self.before, *self.menu, *self.searches, *self.after)
+        return (*self.before, *self.branches, *self.searches, *self.after)
 
     @property
     def _gaussians(self) -> tuple[Gaussian, ...]:
         return (*self.before, *self.searches, *self.after)
 
     def delta(self) -> float:
-        """The delta actually spent at the promised epsilon, rounded up."""
+        """Return the delta spent at the epsilon of the budget, rounded up."""
         (epsilon, delta), losses = self._inner, self._slacks()
-        level, _ = idealised(epsilon, delta)  # at most epsilon less all slacks (`__post_init__`), and one for all runs
-        ideal = ideal_delta(level, compose(event.mu for event in self.before), self.menu)
+        level, _ = idealize(epsilon, delta)  # at most epsilon less all slacks (`__post_init__`), and one for all runs
+        ideal = ideal_delta(level, compose(event.mu for event in self.before), self.branches)
         spent = math.exp(sum(loss.ratio for loss in losses)) * ideal + sum(loss.tail for loss in losses)
         return after_lifting(epsilon, spent)[1] if self.filtered else spent
 
     @property
     def _inner(self) -> tuple[float, float]:
-        """The (epsilon, delta) that these costs may use; after a filter, what the lifting of P1 leaves."""
-        promise = self.budget.usable_epsilon, self.budget.delta
-        return before_lifting(*promise) if self.filtered else promise
+        """The (epsilon, delta) that these costs may use; after a filter, the part that the lifting of P1 leaves."""
+        total = self.budget.usable_epsilon, self.budget.delta
+        return before_lifting(*total) if self.filtered else total
 
     def _slacks(self) -> list[Slack]:
-        """The extra cost of each discrete release over the continuous one (M8)."""
+        """Return the extra cost of each discrete release over the continuous one (M8)."""
         return [slack(g.stddev, g.sensitivity, g.dimension, self._inner[1]) for g in self._gaussians]
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            **header(self.budget, self.neighbours),
+            **header(self.budget, self.neighbors),
             "before": [asdict(event) for event in self.before],
-            "menu": [_branch_to_dict(branch) for branch in self.menu],
+            "branches": [_branch_to_dict(branch) for branch in self.branches],
             "chosen": self.chosen,
             "searches": [asdict(event) for event in self.searches],
             "after": [asdict(event) for event in self.after],
@@ -208,18 +204,18 @@ class Costs:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Costs":
         parts: dict[str, Any] = {name: tuple(Gaussian(**event) for event in data[name]) for name in _GAUSSIANS}
-        menu = tuple(map(_branch_from_dict, data["menu"]))
-        return cls(*read_header(data), menu=menu, chosen=data["chosen"], filtered=data["filtered"], **parts)
+        branches = tuple(map(_branch_from_dict, data["branches"]))
+        return cls(*read_header(data), branches=branches, chosen=data["chosen"], filtered=data["filtered"], **parts)
 
 
-def header(budget: Budget, neighbours: Neighbours) -> dict[str, Any]:
-    """What the dictionary of any costs begins with."""
-    return {"epsilon": budget.epsilon, "delta": budget.delta, "neighbours": neighbours.value}
+def header(budget: Budget, neighbors: Neighbors) -> dict[str, Any]:
+    """Return the first entries of the dictionary of any costs."""
+    return {"epsilon": budget.epsilon, "delta": budget.delta, "neighbors": neighbors.value}
 
 
-def read_header(data: dict[str, Any]) -> tuple[Budget, Neighbours]:
+def read_header(data: dict[str, Any]) -> tuple[Budget, Neighbors]:
     """Return the budget and the relation that `header` wrote."""
-    return Budget(data["epsilon"], data["delta"]), Neighbours(data["neighbours"])
+    return Budget(data["epsilon"], data["delta"]), Neighbors(data["neighbors"])
 
 
 def _branch_to_dict(branch: Branch) -> dict[str, Any]:

@@ -3,31 +3,31 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
-from dimfree._validate import check_choice, check_count, check_positive, check_probability, quoted
-from dimfree.accounting.budget import Neighbours
-from dimfree.errors import InvalidParameter
+from dimfree._validate import check_choice, check_count, check_positive, check_probability, quote
+from dimfree.accounting.budget import Neighbors
+from dimfree.errors import InvalidParameterError
 
-UNITS = ("row", "person")  # one person is one row, or all rows with the same key
+UNITS = ("row", "person")  # one person is one row, or all rows with the same privacy ID
 
 _CHANGE = {
-    ("row", Neighbours.ADD_REMOVE): "adding or removing any one person",
-    ("row", Neighbours.REPLACE_ONE): "replacing any one person by anyone else",
-    ("person", Neighbours.ADD_REMOVE): "adding or removing any one person with all their rows",
-    ("person", Neighbours.REPLACE_ONE): "replacing any one person with all their rows by anyone else with theirs",
+    ("row", Neighbors.ADD_REMOVE): "adding or removing any one person",
+    ("row", Neighbors.REPLACE_ONE): "replacing any one person by anyone else",
+    ("person", Neighbors.ADD_REMOVE): "adding or removing any one person with all their rows",
+    ("person", Neighbors.REPLACE_ONE): "replacing any one person with all their rows by anyone else with theirs",
 }
 _COUNT = {
-    ("row", Neighbours.ADD_REMOVE): "The number of rows is protected as well.",
-    ("row", Neighbours.REPLACE_ONE): "The number of rows is public: it is not protected.",
-    ("person", Neighbours.ADD_REMOVE): "The number of persons is protected as well, and how many rows each has.",
-    ("person", Neighbours.REPLACE_ONE): "The number of persons is public; how many rows each has is protected.",
+    ("row", Neighbors.ADD_REMOVE): "The number of rows is protected as well.",
+    ("row", Neighbors.REPLACE_ONE): "The number of rows is public: it is not protected.",
+    ("person", Neighbors.ADD_REMOVE): "The number of persons is protected as well, and how many rows each has.",
+    ("person", Neighbors.REPLACE_ONE): "The number of persons is public; how many rows each has is protected.",
 }
 
 
-def who(unit: str, column: str | None) -> str:
-    """What one person is, as a phrase."""
-    if unit == "row":
+def describe_privacy_unit(privacy_unit: str, column: str | None) -> str:
+    """Describe in a phrase what one person is."""
+    if privacy_unit == "row":
         return "one row = one person"
-    return f"one person = all rows with the same {'key' if column is None else repr(column)}"
+    return f"one person = all rows with the same {'privacy ID' if column is None else repr(column)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,101 +38,105 @@ class Guarantee:
     ----------
     epsilon, delta : float
         The total of the release.
-    neighbours : Neighbours or str
-        The neighbouring relation.
+    neighbors : Neighbors or str
+        The neighboring relation.
     private : bool
         False if the noise was seeded: then there is no guarantee.
-    unit : {"row", "person"}
-        "row": one row is one person. "person": all rows with the same key are one person.
-    unit_column : str, optional
-        The column that the keys come from, if it has a name. Only with unit="person".
-    unit_rows : int, optional
-        None: each person counts with the mean of their rows. A number: with the sum of that many first rows. Only with
-        unit="person".
+    privacy_unit : {"row", "person"}
+        "row": one row is one person. "person": all rows with the same privacy ID are one person.
+    privacy_id : str, optional
+        The column of privacy IDs, if it has a name. Only with privacy_unit="person".
+    max_contributions : int, optional
+        None: each person counts with the mean of their rows. A number: with the sum of their first rows, up to this
+        number. Only with privacy_unit="person".
     each_column : bool
-        Whether a column counts the persons who have an entry in it (on_missing="column"), instead of all.
+        Whether a column counts only the persons with a value in it (missing="available-case").
 
     Raises
     ------
-    InvalidParameter
-        If a value is out of range, or does not go with `unit`.
+    InvalidParameterError
+        If a value is out of range, or does not go with `privacy_unit`.
     """
 
     epsilon: float
     delta: float
-    neighbours: Neighbours
+    neighbors: Neighbors
     private: bool
-    unit: str = "row"
-    unit_column: str | None = None
-    unit_rows: int | None = None
+    privacy_unit: str = "row"
+    privacy_id: str | None = None
+    max_contributions: int | None = None
     each_column: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_positive("epsilon", self.epsilon))
         object.__setattr__(self, "delta", check_probability("delta", self.delta))
-        object.__setattr__(self, "neighbours", Neighbours.parse(self.neighbours))
-        object.__setattr__(self, "unit", check_choice("unit", self.unit, UNITS))
+        object.__setattr__(self, "neighbors", Neighbors.parse(self.neighbors))
+        object.__setattr__(self, "privacy_unit", check_choice("privacy_unit", self.privacy_unit, UNITS))
         for name in ("private", "each_column"):
             if not isinstance(getattr(self, name), bool):
-                raise InvalidParameter(f"Expected {name}={quoted(getattr(self, name))} to be True or False.")
-        if self.unit == "row" and (self.unit_column is not None or self.unit_rows is not None):
-            raise InvalidParameter("Expected unit_column and unit_rows with unit='person' only.")
-        if not isinstance(self.unit_column, str | None):
-            raise InvalidParameter("Expected unit_column to be the name of a column.")
-        if self.unit_rows is not None:
-            object.__setattr__(self, "unit_rows", check_count("unit_rows", self.unit_rows))
+                raise InvalidParameterError(f"`{name}` must be True or False, got {quote(getattr(self, name))}.")
+        if self.privacy_unit == "row" and (self.privacy_id is not None or self.max_contributions is not None):
+            raise InvalidParameterError("`privacy_id` and `max_contributions` need privacy_unit='person'.")
+        if not isinstance(self.privacy_id, str | None):
+            raise InvalidParameterError("`privacy_id` must be the name of a column.")
+        if self.max_contributions is not None:
+            object.__setattr__(self, "max_contributions", check_count("max_contributions", self.max_contributions))
 
     @property
     def estimates(self) -> str:
-        """What the released mean estimates, as a phrase."""
+        """The estimand of the released mean, as a phrase."""
+        if self.each_column and self.privacy_unit == "row":
+            return "the mean of each column over the people with a value in it"
         if self.each_column:
-            counts = "" if self.unit == "row" else ": each person counts once, with the mean of their rows that have it"
-            return f"each column's mean over the people who have it{counts}"
-        if self.unit == "row":
+            return (
+                "the mean of each column over the people with a value in it: each person counts once, with the mean of "
+                "their rows that have one"
+            )
+        if self.privacy_unit == "row":
             return "the mean of the rows"
-        if self.unit_rows is None:
+        if self.max_contributions is None:
             return "the mean of person means: each person counts once, with the mean of their rows"
-        rows = "first row" if self.unit_rows == 1 else f"first {self.unit_rows} rows at most"
-        return f"the mean of capped person totals: each person counts once, with the sum of their {rows}"
+        rows = "first row" if self.max_contributions == 1 else f"first rows, up to {self.max_contributions}"
+        return f"the mean of bounded person totals: each person counts once, with the sum of their {rows}"
 
     def statement(self) -> str:
-        """The guarantee as a sentence. Numbers are printed in full: rounded down they would promise too much.
+        """Return the guarantee in sentences. Numbers are printed in full: rounded down they would overstate it.
 
         Returns
         -------
         str
-            One sentence.
+            The relation, epsilon, delta, who is protected, and the estimand.
         """
-        what = "" if self.unit == "row" and not self.each_column else f"What is estimated is {self.estimates}. "
-        promise = (
+        what = "" if self.privacy_unit == "row" and not self.each_column else f"It estimates {self.estimates}. "
+        guarantee = (
             f"differential privacy with epsilon={self.epsilon!r} and delta={self.delta!r}, {self.who}: "
-            f"{_CHANGE[self.unit, self.neighbours]} changes the probability of any outcome by at most a factor "
-            f"exp({self.epsilon!r}), plus {self.delta!r}. {_COUNT[self.unit, self.neighbours]} {what}"
-            "The promise covers this release alone; releases about the same people add up."
+            f"{_CHANGE[self.privacy_unit, self.neighbors]} changes the probability of any outcome by at most a factor "
+            f"exp({self.epsilon!r}), plus {self.delta!r}. {_COUNT[self.privacy_unit, self.neighbors]} {what}"
+            "The guarantee covers this release alone; releases about the same people compose."
         )
         if self.private:
-            return promise[0].upper() + promise[1:]
-        return f"not private: seeded noise. With system noise the promise would be {promise}"
+            return guarantee[0].upper() + guarantee[1:]
+        return f"Not private: seeded noise. With system noise the guarantee would be {guarantee}"
 
     @property
     def who(self) -> str:
-        """What one person is, as a phrase."""
-        return who(self.unit, self.unit_column)
+        """The privacy unit, as a phrase."""
+        return describe_privacy_unit(self.privacy_unit, self.privacy_id)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values.
+        """Return the fields as JSON values.
 
         Returns
         -------
         dict
-            What `from_dict` reads.
+            The document that `from_dict` reads.
         """
-        found = {**asdict(self), "neighbours": self.neighbours.value}
+        found = {**asdict(self), "neighbors": self.neighbors.value}
         return found if self.each_column else {name: found[name] for name in found if name != "each_column"}
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
-        """The guarantee that `to_dict` wrote.
+        """Read the guarantee that `to_dict` wrote.
 
         Parameters
         ----------
@@ -142,14 +146,14 @@ class Guarantee:
         Returns
         -------
         Guarantee
-            The same promise.
+            The same guarantee.
 
         Raises
         ------
-        InvalidParameter
+        InvalidParameterError
             If an entry is missing or unknown.
         """
         names = {field.name for field in fields(cls)}
         if not isinstance(document, dict) or not names - {"each_column"} <= set(document) <= names:
-            raise InvalidParameter("Expected exactly the entries of a guarantee.")
+            raise InvalidParameterError("A guarantee has missing or unknown entries. Export it again with to_dict().")
         return cls(**document)

@@ -39,15 +39,13 @@ class Ladder:
         return np.array([rung / DENOMINATOR for rung in self.rungs])
 
     def complements(self) -> Floats:
-        """1 - p_k, from the integers, so that nothing cancels."""
+        """Return 1 - p_k, from the integers, so that nothing cancels."""
         return np.array([(DENOMINATOR - rung) / DENOMINATOR for rung in self.rungs])
 
 
 def ladder_profile(ladder: Ladder, mu: float, x: ArrayLike, lower: NDArray[np.int64] | None = None) -> Floats:
-    """D*(x): the profile of the bit followed by mu on pass, whatever the neighboring statistics are (P6, P9).
-
-    `lower`: only for neighboring statistics (k, k + 1) with k among these; of equal pairs (K, K) is the worst.
-    """
+    """Return D*(x): the profile of the bit, then of mu if it passes, for any neighboring statistics (P6, P9).
+    `lower`: only for neighboring statistics (k, k + 1) with k among these; of equal pairs (K, K) is the worst."""
     lower = np.arange(2, ladder.length) if lower is None else lower
     x = np.atleast_1d(np.asarray(x, dtype=np.float64))[:, None]
     p, refusal = ladder.probabilities(), ladder.complements()
@@ -60,6 +58,6 @@ def ladder_profile(ladder: Ladder, mu: float, x: ArrayLike, lower: NDArray[np.in
 
 
 def _neighboring(values: Floats, lower: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Values at (k, k') for k = k' = K, k = k' + 1 and k = k' - 1, the smaller of them in `lower`."""
+    """Return the values at (k, k') for k = k' = K, k = k' + 1 and k = k' - 1, the smaller of them in `lower`."""
     low, high, last = values[lower], values[lower + 1], values[-1:]
     return np.concatenate([last, high, low]), np.concatenate([last, low, high])

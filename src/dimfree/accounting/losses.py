@@ -18,10 +18,10 @@ from dimfree._types import Floats
 from dimfree._validate import check_positive, check_probability
 
 _TRANSFORM = 12 * 2.0**-52  # error of one convolution by Fourier transforms, per sqrt(length)·log2(length)
-_FLOOR = 1e-13  # everything else that is rounded; no delta below ten times this is promised
+_FLOOR = 1e-13  # everything else that is rounded; no delta below ten times this is returned
 _LEVEL = 1e-12  # relative shift of the level against the rounding of losses
 _LEVELS = 256  # on either side of 0, of a curve that is slow to evaluate: 1 % above all levels of the grid
-_FEW = 32  # with at most so many atoms on one side, shifted copies are added: no transform, nothing to lose
+_FEW = 32  # with up to this number of atoms on one side, shifted copies are added: no transform, nothing to lose
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Pure:
 
 @dataclass(frozen=True)
 class Approximate:
-    """One release that is (epsilon, delta)-private; nothing else is known of it."""
+    """One release that is (epsilon, delta)-private and otherwise unknown."""
 
     purpose: str
     epsilon: float
@@ -58,7 +58,7 @@ Loss = Pure | Approximate
 
 
 def response_profile(epsilon: float, delta: float, x: Floats) -> Floats:
-    """The largest possible profile of an (epsilon, delta)-private release: a failure, or a randomised response."""
+    """Return the largest profile of an (epsilon, delta)-private release: a failure, or a randomized response."""
     inside = -np.expm1(np.minimum(x - epsilon, 0.0)) / (1 + math.exp(-epsilon))
     equal = -np.expm1(np.minimum(x, 0.0))  # (1 - e^x)_+, the profile of two equal outputs; no profile is below it
     curve = delta + (1 - delta) * np.where(x <= -epsilon, equal, inside)
@@ -76,8 +76,8 @@ class Dots:
     lost: float = 0.0  # a bound on the mass misplaced by rounding
 
     @classmethod
-    def connecting(cls, curve: Callable[[Floats], Floats], steps: NDArray[np.int64], interval: float) -> "Dots":
-        """Chords of `curve`, convex in e^x, between the levels steps · interval; above the last one it is constant."""
+    def connect_levels(cls, curve: Callable[[Floats], Floats], steps: NDArray[np.int64], interval: float) -> "Dots":
+        """Make chords of `curve`, convex in e^x, between the levels steps · interval; constant above the last one."""
         values = np.minimum(curve(np.asarray(steps * interval, dtype=np.float64)), 1.0)
         falling = np.maximum.accumulate(values[::-1])[::-1]  # rounding may have made it rise; the larger is kept
         drops, gaps = np.diff(falling), np.diff(steps) * interval
@@ -89,31 +89,31 @@ class Dots:
         return cls(interval, int(steps[0]), masses, float(falling[-1]))
 
     def then(self, other: "Dots") -> "Dots":
-        """Both in sequence; the second may depend on the output of the first."""
+        """Compose both in sequence; the second may depend on the output of the first."""
         if self.interval != other.interval:
-            raise ValueError("Expected two distributions on the same grid of losses.")
-        masses, lost = _convolved(self.masses, other.masses)
+            raise ValueError("The two distributions must have the same grid of losses.")
+        masses, lost = _convolve(self.masses, other.masses)
         finite, all_other = float(self.masses.sum()), float(other.masses.sum()) + other.infinite
         infinite = self.infinite * all_other + finite * other.infinite
         return Dots(self.interval, self.first + other.first, masses, infinite, self.lost + other.lost + lost)
 
-    def repeated(self, times: int) -> "Dots":
-        """The same release, `times` times."""
+    def compose_times(self, times: int) -> "Dots":
+        """Compose the same release `times` times."""
         if times == 1:
             return self
-        half = self.repeated(times // 2)
+        half = self.compose_times(times // 2)
         return half.then(half).then(self) if times % 2 else half.then(half)
 
     def delta(self, level: float) -> float:
-        """The curve at one level, rounded up."""
+        """Return the curve at one level, rounded up."""
         losses = (self.first + np.arange(self.masses.size)) * self.interval
         lost = -np.expm1(np.minimum(level - _LEVEL * (1 + abs(level)) - losses, 0.0))
         found = self.infinite + float((self.masses * lost).sum())
         return min(1.0, found * (1 + 1e-12) + self.lost + _FLOOR)
 
 
-def _convolved(one: Floats, other: Floats) -> tuple[Floats, float]:
-    """The convolution of two lists of masses, and a bound on the mass that rounding misplaces."""
+def _convolve(one: Floats, other: Floats) -> tuple[Floats, float]:
+    """Convolve two lists of masses; also return a bound on the mass that rounding misplaces."""
     few, many = sorted((one, other), key=np.count_nonzero)
     size, atoms = few.size + many.size - 1, np.flatnonzero(few)
     if atoms.size <= _FEW:
@@ -128,13 +128,13 @@ def _convolved(one: Floats, other: Floats) -> tuple[Floats, float]:
 
 
 def between(edge: float, interval: float) -> NDArray[np.int64]:
-    """All steps from -edge to edge, rounded outwards."""
+    """Return all steps from -edge to edge, rounded outwards."""
     last = math.ceil(edge / interval)
     return np.arange(-last, last + 1, dtype=np.int64)
 
 
-def spread(edge: float, scale: float, interval: float) -> NDArray[np.int64]:
-    """Some steps from -edge to edge: evenly up to about `scale`, then ever farther apart."""
+def space_levels(edge: float, scale: float, interval: float) -> NDArray[np.int64]:
+    """Return some steps from -edge to edge: even up to about `scale`, then ever farther apart."""
     last, unit = math.ceil(edge / interval), scale / interval
     places = unit * np.sinh(np.linspace(0.0, math.asinh(last / unit), _LEVELS + 1))
     above = np.minimum(np.round(places), last).astype(np.int64)
@@ -142,6 +142,6 @@ def spread(edge: float, scale: float, interval: float) -> NDArray[np.int64]:
 
 
 def around(edge: float, interval: float) -> NDArray[np.int64]:
-    """The steps next to -edge and to edge, where a curve bends that is a chord in between."""
+    """Return the steps next to -edge and to edge, where a curve bends that is a chord in between."""
     below, above = math.floor(edge / interval), math.ceil(edge / interval)
     return np.unique(np.array([-above, -below, below, above], dtype=np.int64))

@@ -1,8 +1,8 @@
-"""Gaussian releases compose by precision, the squares of their noise multiples; then what is decided after them (P9).
+"""Gaussian releases compose by precision, the squares of their noise multiples; then a choice after them (P9).
 
 Letters: mu = sensitivity / stddev of one release; x = a privacy loss, any real number. What follows the Gaussians has
 a profile D(x): an upper bound, convex in e^x, on its hockey-stick divergence at every real level x, whatever the
-earlier outputs led to. Proofs: proofs/accounting/precision.md, profile.md.
+earlier outputs were. Proofs: proofs/accounting/precision.md, profile.md.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ _THIN = 40.0  # standard deviations beyond which a tail is 0 in floats
 
 
 def hockey_stick(mu: float, x: ArrayLike) -> Floats:
-    """The divergence of N(mu, 1) from N(0, 1) at level e^x, rounded up (where it exceeds 1e-300)."""
+    """Return the divergence of N(mu, 1) from N(0, 1) at level e^x, rounded up (where it exceeds 1e-300)."""
     x = np.asarray(x, dtype=np.float64)
     if mu == 0:
         return -np.expm1(np.minimum(x, 0.0))
@@ -36,14 +36,14 @@ def hockey_stick(mu: float, x: ArrayLike) -> Floats:
 
 
 def compose(mus: Iterable[float]) -> float:
-    """The mu of adaptively composed Gaussian releases, rounded up."""
+    """Return the mu of adaptively composed Gaussian releases, rounded up."""
     total = float(np.sqrt(sum(mu * mu for mu in mus)))
     return total * (1 + 1e-15) if total else 0.0
 
 
 @lru_cache(maxsize=256)
 def largest_mu(epsilon: float, delta: float) -> float:
-    """The largest mu whose Gaussian release is (epsilon, delta)-private, rounded down."""
+    """Return the largest mu whose Gaussian release is (epsilon, delta)-private, rounded down."""
     low, high = 0.0, 1.0
     while hockey_stick(high, epsilon) <= delta:
         low, high = high, 2 * high
@@ -54,10 +54,8 @@ def largest_mu(epsilon: float, delta: float) -> float:
 
 
 def total_delta(epsilon: float, mu_before: float, profile: Profile, chords: int = FINE) -> float:
-    """delta(epsilon) of Gaussian releases of precision mu_before² followed by `profile`, rounded up.
-
-    The expectation of P9 over the earlier loss is bounded by chords of the convex profile.
-    """
+    """Return delta(epsilon) of Gaussian releases of precision mu_before² followed by `profile`, rounded up.
+    The expectation of P9 over the earlier loss is bounded by chords of the convex profile."""
     if mu_before == 0:
         return float(profile(np.array([epsilon]))[0])
     t = np.linspace(-_EDGE, _EDGE, chords + 1)
@@ -71,16 +69,14 @@ def total_delta(epsilon: float, mu_before: float, profile: Profile, chords: int 
 
 
 def after_gaussians(mu: float, profile: Profile, x: Floats, chords: int = FINE) -> Floats:
-    """The profile, at levels x, of Gaussian releases of precision mu² followed by `profile`, rounded up.
-
-    The same chords as in `total_delta`, on one grid of levels that serves every x.
-    """
+    """Return the profile, at levels x, of Gaussian releases of precision mu² followed by `profile`, rounded up.
+    The same chords as in `total_delta`, on one grid of levels that serves every x."""
     if mu == 0:
         return profile(x)
-    centre, reach = mu**2 / 2, _EDGE * mu
-    y = np.linspace(float(x.max()) - centre + reach, float(x.min()) - centre - reach, chords + 1)  # falling
+    center, half_width = mu**2 / 2, _EDGE * mu
+    y = np.linspace(float(x.max()) - center + half_width, float(x.min()) - center - half_width, chords + 1)  # falling
     d = profile(y) + _PROFILE_ROUNDING
-    t = (x[:, None] - y - centre) / mu
+    t = (x[:, None] - y - center) / mu
     here, there = _mass(t), _mass(t + mu)
     a = np.exp(y - y[0])  # levels e^y in units of the largest
     scale = np.exp(x - y[0])[:, None]
@@ -89,7 +85,7 @@ def after_gaussians(mu: float, profile: Profile, x: Floats, chords: int = FINE) 
 
 
 def _mass(t: Floats) -> Floats:
-    """Φ(t_{i+1}) - Φ(t_i) for rising t, from the side that loses fewer digits: slopes multiply the error."""
+    """Return Φ(t_{i+1}) - Φ(t_i) for rising t, from the side that loses fewer digits: slopes multiply the error."""
     tail = ndtr(-np.abs(t))  # Φ(t) up to 0, 1 - Φ(t) beyond
     mass = np.diff(tail)
     right = t > 0

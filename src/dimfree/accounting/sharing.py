@@ -1,4 +1,4 @@
-"""Divides one budget among runs about the same people, so that together they spend all of it (M9).
+"""Divide one budget among runs about the same people, so that together they spend all of it (M9).
 
 The shares are shares of Gaussian precision. The epsilons of the parts add up to more than the whole, but the parts
 compose to at most the whole. Proofs: proofs/accounting/composition.md; of keys that are found first, proofs/kernel.md
@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dimfree.accounting.budget import SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.accounting.budget import MIN_EPSILON, Budget, Neighbors
 from dimfree.accounting.calibrate import Calibration, calibrate_gaussian, calibrate_private_count, calibrate_unlisted
 from dimfree.accounting.events import Costs
 from dimfree.accounting.precision import hockey_stick, largest_mu
@@ -25,28 +25,28 @@ _SPLIT = (0.2, 0.8)  # if none does: of epsilon and delta
 _PARTS = (1.0, 0.5, 0.2)  # of the rest of such a split; the first whose runs add up to the whole: the last do
 
 
-def opening(budget: Budget, failure: float, **branches: Any) -> Costs:
-    """The costs of a run under add-remove but for the discrete slack; `branches`: as in `calibrate_private_count`."""
-    return _opened(budget, calibrate_private_count(budget, failure, **branches))
+def price_opening(budget: Budget, failure: float, **branches: Any) -> Costs:
+    """Return the costs of an add-remove run without the discrete slack; `branches`: as in `calibrate_private_count`."""
+    return _price(budget, calibrate_private_count(budget, failure, **branches))
 
 
-def gaussian_opening(budget: Budget) -> Costs:
-    """The same for a run of Gaussian releases alone (P17)."""
-    return _opened(budget, calibrate_gaussian(budget, private_count=True))
+def price_gaussian_opening(budget: Budget) -> Costs:
+    """Return the same for a run of Gaussian releases alone (P17)."""
+    return _price(budget, calibrate_gaussian(budget, private_count=True))
 
 
-def _opened(budget: Budget, menu: Calibration) -> Costs:
-    return Costs(budget, Neighbours.ADD_REMOVE, menu.before, menu.menu)
+def _price(budget: Budget, calibration: Calibration) -> Costs:
+    return Costs(budget, Neighbors.ADD_REMOVE, calibration.before, calibration.branches)
 
 
-def keys_opening(budget: Budget) -> Costs:
-    """What finding the keys is charged, whatever is found."""
-    return Costs(budget, Neighbours.ADD_REMOVE, (), (calibrate_unlisted(budget),))
+def price_key_search(budget: Budget) -> Costs:
+    """Return the charge of the search for keys, whatever it finds."""
+    return Costs(budget, Neighbors.ADD_REMOVE, (), (calibrate_unlisted(budget),))
 
 
-def shared_out(budget: Budget, parts: Sequence[tuple[float, Opening]]) -> tuple[Budget, ...]:
-    """A budget for each (share of precision, opening), as large as is found and checked to compose to the whole."""
-    budget = Budget(budget.usable_epsilon, budget.delta)  # what a run keeps of a larger guarantee
+def divide_budget(budget: Budget, parts: Sequence[tuple[float, Opening]]) -> tuple[Budget, ...]:
+    """Return a budget for each (share of precision, opening), as large as possible, checked to compose to the whole."""
+    budget = Budget(budget.usable_epsilon, budget.delta)  # larger epsilons are used as the largest
     mu, most = largest_mu(budget.epsilon, budget.delta), 2 * budget.epsilon
     for factor in _FACTORS:
         budgets = tuple(
@@ -67,31 +67,29 @@ def _compose_to(whole: Budget, runs: Sequence[Costs]) -> bool:
 def keys_and_rest(
     whole: Budget, share: float, openings: Callable[[Budget], tuple[Costs, ...]]
 ) -> tuple[Budget, Budget]:
-    """Budgets of the keys of groups, with this share of the precision, and of all that follows: within the whole.
-
-    `openings`: what a budget for the rest is charged, by two runs at most. What is returned was checked. If only a
+    """Return the budgets of the search for groups, with this share of the precision, and of all that follows.
+    `openings`: the charges for a budget of the rest, of up to two runs. The result is checked. If only a
     plain split fits, the runs of the rest may compose to it though their epsilons add up to more: each is at most twice
-    that of the rest (`shared_out`), so that a fifth of the rest is small enough for two runs.
-    """
+    that of the rest (`divide_budget`), so that a fifth of the rest is small enough for two runs."""
     whole = Budget(whole.usable_epsilon, whole.delta)
     mu, most = largest_mu(whole.epsilon, whole.delta), 2 * whole.epsilon
     keys = gaussian_budget(math.sqrt(share) * mu, _KEYS_DELTA * whole.delta, most)
     for factor in _REST_FACTORS:
         rest = gaussian_budget(factor * math.sqrt(1 - share) * mu, _REST_DELTA * whole.delta, most)
-        if _compose_to(whole, (keys_opening(keys), *openings(rest))):
+        if _compose_to(whole, (price_key_search(keys), *openings(rest))):
             return keys, rest
     keys, remainder = whole.split(_SPLIT)
     for part in _PARTS:
         rest = Budget(part * remainder.epsilon, part * remainder.delta)
-        if ComposedRuns((keys_opening(keys), *openings(rest))).delta(whole.epsilon) <= whole.delta:
+        if ComposedRuns((price_key_search(keys), *openings(rest))).delta(whole.epsilon) <= whole.delta:
             break
     return keys, rest
 
 
 def gaussian_budget(mu: float, delta: float, most: float) -> Budget:
-    """The (epsilon, delta) of a Gaussian of precision mu² at this delta; epsilon at most `most`, rounded up."""
+    """Return the (epsilon, delta) of a Gaussian of precision mu² at this delta; epsilon up to `most`, rounded up."""
     low, high = 0.0, most
-    while high - low > 1e-9 * high and high > SMALLEST_EPSILON:  # at a large delta any epsilon would do
+    while high - low > 1e-9 * high and high > MIN_EPSILON:  # at a large delta any epsilon would do
         middle = (low + high) / 2
         low, high = (low, middle) if hockey_stick(mu, middle) <= delta else (middle, high)
     return Budget(high, delta)

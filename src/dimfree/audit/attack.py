@@ -1,7 +1,7 @@
-"""A black-box attack on the public calls: samples of releases bound epsilon from below.
+"""Attack the public calls as black boxes: samples of releases bound epsilon from below.
 
-All pairs of neighboring tables are tried, then the worst one is tested on fresh releases. Their number is fixed before
-the first of them: stopping by the clock could prefer outputs that are quick. Proof: proofs/audit/lower_bound.md.
+All pairs of neighboring tables are tried, then the worst pair is tested on fresh releases. Their number is fixed before
+the first release: stopping by the clock could prefer fast outputs. Proof: proofs/audit/lower_bound.md.
 """
 
 import html
@@ -17,17 +17,17 @@ from multiprocessing import get_context
 import numpy as np
 
 from dimfree._types import Floats
-from dimfree.audit.calls import DELTA, Call, Pair, calls, pairs, released_numbers
-from dimfree.audit.lower_bound import Contest, bound, choose_tests, epsilon_at_least
+from dimfree.audit.calls import DELTA, Call, Pair, calls, list_released_numbers, pairs
+from dimfree.audit.lower_bound import ThresholdTest, bound, choose_tests, epsilon_at_least
 from dimfree.noise import Noise
 
-FAILURE = 1e-4  # of a whole run: all its rows together
+FAILURE = 1e-4  # of a whole run, all rows together
 FORMAT = 3
 COLUMNS = ("call", "claimed ε", "δ", "ε is at least", "pairs", "samples", "verdict", "found on")
 _TRIAL_SHARE = 1 / 3  # of the time
-_TRIAL_RELEASES, _TRIAL_FAILURE = 30, 0.1  # of either table; at which tried pairs are compared
-_DETECTED = 1.3  # times the claim: the bound on a call that releases everything must reach this
-_MAX_SAMPLES = 400_000  # of either table
+_TRIAL_RELEASES, _TRIAL_FAILURE = 30, 0.1  # per table; the level at which tried pairs are compared
+_DETECTED = 1.3  # times the claim: the lower bound of a call that releases everything must reach this
+_MAX_SAMPLES = 400_000  # per table
 _STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3em .6em;border-bottom:1px solid #ccc}
 .violated{color:#b00020;font-weight:bold}.held{color:#1b5e20}"""
@@ -35,7 +35,7 @@ table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3em .6e
 
 @dataclass(frozen=True)
 class Row:
-    """A claim and what was found. `pairs` counts pairs of tables, `samples` releases."""
+    """A claim and the result of its attack. `pairs` counts pairs of tables, `samples` releases."""
 
     call: str
     epsilon: float
@@ -56,12 +56,12 @@ class Row:
 def audit(
     budget: float, epsilon: float, *, part: str = "", jobs: int = 1, report: Callable[[str], None] = lambda _: None
 ) -> Iterator[Row]:
-    """Attack the calls whose names contain `part`; they share `budget` seconds of each of the jobs."""
+    """Attack the calls whose names contain `part`; they share `budget` seconds of each job."""
     names = [name for name in map(str, calls(epsilon)) if part in name]
     seconds = min(budget, budget * jobs / max(1, len(names)))
     if jobs == 1:
         rows: Iterator[Callable[[], Row]] = (partial(attack, name, epsilon, seconds) for name in names)
-    else:  # a call is made of functions, which do not travel: each process makes its own list
+    else:  # functions cannot be sent to a process, so each process makes its own list
         pool = ProcessPoolExecutor(jobs, get_context("spawn"))
         rows = (each.result for each in [pool.submit(attack, name, epsilon, seconds) for name in names])
     for name, row in zip(names, rows, strict=True):
@@ -70,19 +70,19 @@ def audit(
 
 
 def attack(name: str, epsilon: float, seconds: float) -> Row:
-    """Attack one call. An exception is a finding and is shown: the tables of the audit are public."""
+    """Attack one call. An error is a result and is shown: the tables of the audit are public."""
     found, started = {str(call): call for call in calls(epsilon)}, time.monotonic()
     try:
         row = sample(found[name], epsilon, seconds, FAILURE / len(found))
     except Exception as error:  # noqa: BLE001
-        row = Row(name, epsilon, verdict="violated", detail=f"broke off: {type(error).__name__}: {error}")
+        row = Row(name, epsilon, verdict="violated", detail=f"failed: {type(error).__name__}: {error}")
     return replace(row, seconds=time.monotonic() - started)
 
 
 def sample(call: Call, epsilon: float, seconds: float, failure: float, noise: Noise | None = None) -> Row:
-    """Bound epsilon from below; wrong with probability at most `failure`. `noise`: of a test, not the system's."""
+    """Bound epsilon from below, wrong with probability at most `failure`; tests pass their own `noise`."""
     start = time.monotonic()
-    tried: list[tuple[float, Pair, list[Contest], float]] = []
+    tried: list[tuple[float, Pair, list[ThresholdTest], float]] = []
     for pair in pairs(call):
         begun = time.monotonic()
         if tried and begun - start > seconds * _TRIAL_SHARE:
@@ -105,9 +105,9 @@ def sample(call: Call, epsilon: float, seconds: float, failure: float, noise: No
 
 
 def _releases(call: Call, pair: Pair, count: int, epsilon: float, noise: Noise | None) -> tuple[Floats, Floats]:
-    """Release on both tables in turn."""
+    """Release on both tables in turn, and return the released numbers."""
     found = [
-        [released_numbers(call.release(table, epsilon, noise)) for table in (pair.here, pair.there)]
+        [list_released_numbers(call.release(table, epsilon, noise)) for table in (pair.here, pair.there)]
         for _ in range(count)
     ]
     here, there = zip(*found, strict=True)
@@ -115,12 +115,12 @@ def _releases(call: Call, pair: Pair, count: int, epsilon: float, noise: Noise |
 
 
 def summarize(rows: Sequence[Row]) -> str:
-    """Write how many claims held, how many did not, and how sure that is."""
+    """Describe how many claims held and how many are violated."""
     verdicts = [row.verdict for row in rows]
     counts = ", ".join(f"{verdicts.count(each)} {each}" for each in ("held", "violated", "no time"))
     return (
-        f"{counts}. Rows are violated by bad luck with probability at most {FAILURE:g}, all together. An audit can "
-        "find a violation; that it finds none proves nothing: see proofs/."
+        f"{counts}. The probability of a false violation in any row is at most {FAILURE:g}. An audit can find a "
+        "violation; it cannot prove that there is none (see proofs/)."
     )
 
 
@@ -131,7 +131,7 @@ def to_json(rows: Sequence[Row], version: str) -> str:
 
 
 def to_html(rows: Sequence[Row], version: str) -> str:
-    """Write one page that needs nothing else."""
+    """Write one page that loads nothing."""
     body = "\n".join(_html_row(row.cells(), "td", row.verdict.replace(" ", "-")) for row in rows)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>dimfree audit</title>'

@@ -1,13 +1,13 @@
 """Check the installation: versions, floating point, entropy, samplers. No data are read.
 
-*Floating point:* the proofs take IEEE doubles for granted, rounded to nearest, subnormals kept. A library that was
-built for speed may have switched that off for the whole process when it was loaded, so everything dimfree may load is
-loaded first. Arithmetic is tried in Python and in NumPy, here and in a fresh thread; operands come in as arguments,
-since a constant expression would be computed when this file is compiled.
+*Floating point:* the proofs assume IEEE doubles, rounded to nearest, with subnormals. Loading a library that was built
+for speed may have changed this for the whole process, so all libraries of dimfree are loaded first. Arithmetic is
+tested in Python and in NumPy, in this and in a new thread; operands are arguments, since constant expressions would be
+computed when this file is compiled.
 
-*Randomness:* each test errs with at most its share of `FALSE_ALARM` on a healthy machine, by theorems that hold for
-every sample size: exact binomial tails, and the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart. It catches
-gross faults (a scale off by a third, a stuck or repeating source).
+*Randomness:* on a healthy machine each test fails with at most its share of `FALSE_ALARM`, by theorems that hold for
+every sample size: exact binomial tails, and the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart. The tests find
+gross faults (a scale wrong by a third, a stuck or repeating source).
 """
 
 import importlib
@@ -26,31 +26,31 @@ import numpy as np
 from scipy.special import bdtr, bdtrc
 
 from dimfree._types import Floats, Integers
-from dimfree._validate.extras import REQUIREMENT, listed_requirements, pip_command
+from dimfree._validate.extras import REQUIREMENT, list_requirements, pip_command
 from dimfree.noise import Noise, SystemNoise
 from dimfree.simulation import public_simulation
 
 OLDEST_PYTHON = (3, 11)
-_FOR_DEVELOPERS = ("dev", "docs", "peers")  # peers is for benchmarks, and wants an older scikit-learn than a user has
+_FOR_DEVELOPERS = ("dev", "docs", "peers")  # peers is for benchmarks and needs an older scikit-learn
 FALSE_ALARM = 1e-6  # of all tests here together
 TESTS = 8
 _SHARE = FALSE_ALARM / TESTS
 _DRAWS, _SCALE = 20_000, 2.5
-_REMEDY = "Do not release on this machine: reinstall opendp, and see whether the system's random source works."
+_REMEDY = "Do not release on this machine. Reinstall opendp, and check the random source of the system."
 _LOADED = ("scipy.linalg", "scipy.special", "sklearn.utils", "opendp.prelude", "pandas", "pyarrow")
 _FASTMATH = (
-    "A library in this process changed the processor's floating-point flags (often one built with -ffast-math): find it"
-    " by importing fewer packages, update or remove it. Guarantees do not hold until then."
+    "A library in this process changed the processor's floating-point flags (often one built with -ffast-math). Find "
+    "it by importing fewer packages, and update or remove it. Guarantees do not hold until then."
 )
-_PLATFORM = "Guarantees are proved for IEEE doubles, each operation rounded once: use another machine or build."
+_PLATFORM = "Guarantees are proved for IEEE doubles, each operation rounded once. Use another machine or build."
 Number = Callable[[float], Any]  # a float, or an array of it
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the checkup: what was found, and what to do if that is not fine. Public.
+    """One line of the checkup: the result of a check, and its remedy. Public.
 
-    The verdict is "fine", "missing" (something optional) or "bad" (do not release here).
+    The verdict is "fine", "missing" (an optional package) or "bad" (do not release on this machine).
     """
 
     topic: str
@@ -66,7 +66,7 @@ def judge(topic: str, check: str, fine: bool, found: str, remedy: str) -> Findin
 
 
 def checkup() -> Iterator[Finding]:
-    """Yield every finding; a healthy machine is called bad with probability at most FALSE_ALARM."""
+    """Yield every finding; the probability of a false alarm is at most FALSE_ALARM."""
     for check in (check_installation, check_floats, check_entropy, check_samplers):
         yield from check()
 
@@ -83,30 +83,30 @@ def to_json(findings: list[Finding], dimfree: str) -> str:
 
 
 def summarize(findings: list[Finding]) -> str:
-    """Write one sentence, and one for each thing to do."""
+    """Describe the result, and every remedy."""
     bad = [finding for finding in findings if finding.verdict == "bad"]
     missing = [finding.check for finding in findings if finding.verdict == "missing"]
     optional = f" Optional and not installed: {', '.join(missing)}." if missing else ""
     if not bad:
-        return f"This installation is fit for release. (Chance of a false alarm: {FALSE_ALARM:g}.){optional}"
-    again = f"Samplers of a healthy machine are called bad once in {1 / FALSE_ALARM:.0f} checkups at most."
+        return f"This installation is fit for release. (Probability of a false alarm: {FALSE_ALARM:g}.){optional}"
+    again = f"The probability of a false alarm is at most {FALSE_ALARM:g}."
     steps = "\n".join(f"- {finding.topic}, {finding.check}: {finding.remedy}" for finding in bad)
-    return f"Not fit for release, {len(bad)} thing(s) to fix:\n{steps}\n{again}{optional}"
+    return f"Not fit for release; {len(bad)} check(s) failed:\n{steps}\n{again}{optional}"
 
 
 def check_installation() -> Iterator[Finding]:
-    """Compare versions with what dimfree requires. An optional package may be missing, but not be too old."""
+    """Compare versions with the requirements. An optional package may be missing, but not too old."""
     enough = sys.version_info >= OLDEST_PYTHON
     remedy = f"Install Python {'.'.join(map(str, OLDEST_PYTHON))} or newer."
     yield judge("installation", "Python", enough, f"{sys.version.split()[0]}, {sys.platform}", remedy)
-    yield from check_packages(listed_requirements())
+    yield from check_packages(list_requirements())
     count = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count
     yield Finding("installation", "cores", "fine", f"{usable} of {count} may be used")
 
 
 def check_packages(requirements: list[str] | None) -> Iterator[Finding]:
-    """Yield one finding for each requirement, written as in a package's metadata."""
+    """Yield one finding per requirement, written as in the metadata of a package."""
     if requirements is None:
         yield Finding(
             "installation", "dimfree", "missing", "run from its source; versions are not known", "pip install ."
@@ -128,7 +128,7 @@ def check_packages(requirements: list[str] | None) -> Iterator[Finding]:
 
 
 def _is_enough(installed: str, needed: str) -> bool:
-    """Return whether every bound of the kind >=, < or == holds, by the numbers of a release; others are pip's."""
+    """Return whether every bound with >=, <= , < or == holds; pip checks the others."""
     mine = _numbers(installed)
     for bound in needed.split(","):
         sign, limit = re.match(r"\s*(>=|<=|==|<|>|)\s*(.*)", bound).groups()  # type: ignore[union-attr]
@@ -165,14 +165,14 @@ def check_floats() -> Iterator[Finding]:
 
 
 def rounds_to_nearest(number: Number) -> bool:
-    """In every other mode one of these rounds away, or a tie goes to the odd neighbor."""
+    """Return whether sums round to nearest, ties to even: every other mode fails one of these tests."""
     one, little, half, odd = (number(each) for each in (1.0, 2.0**-60, 2.0**-53, 1.0 + 2.0**-52))
     stays = all(bool(np.all(near == one)) for near in (one + little, one - little, one + half))
     return stays and bool(np.all(-one - little == -one)) and bool(np.all(odd + half == number(1.0 + 2.0**-51)))
 
 
 def keeps_subnormals(number: Number) -> bool:
-    """Results below the smallest normal number are not zero, and such operands are not taken for zero."""
+    """Return whether subnormal results and operands are kept."""
     smallest = number(sys.float_info.min)
     below = smallest * number(0.5)
     product = number(5e-324) * number(2.0**1000)
@@ -180,20 +180,20 @@ def keeps_subnormals(number: Number) -> bool:
 
 
 def rounds_once(number: Number) -> bool:
-    """80-bit registers would round 1e16 + 2.99999999 twice; a fused multiply-add would keep a square's last bits."""
+    """Return whether operations round once: 80-bit registers and fused multiply-adds fail one of these tests."""
     total, near = number(1e16) + number(2.99999999), number(1.0 + 2.0**-27)
     return bool(np.all(total == number(1e16 + 2))) and bool(np.all(near * near - number(1 + 2.0**-26) == 0))
 
 
 def adds_plainly(_: Number) -> bool:
-    """A product of integer matrices whose partial sums all fit is exact, whatever library multiplies."""
+    """Return whether products of small integer matrices are exact."""
     draws = public_simulation().integers(-(2**22), 2**22, (2, 65, 65))
     left, right = draws.astype(np.float64)
     return bool(np.array_equal(left @ right, (draws[0] @ draws[1]).astype(np.float64)))
 
 
 def _holds_everywhere(holds: Callable[[Number], bool]) -> bool:
-    """On floats and on arrays long enough for vector instructions; here and in a thread that starts now."""
+    """Test floats and arrays that are long enough for vector instructions, in this and in a new thread."""
     answers: list[bool] = []
 
     def answer() -> None:
@@ -207,7 +207,7 @@ def _holds_everywhere(holds: Callable[[Number], bool]) -> bool:
 
 
 def _load() -> tuple[list[str], list[str]]:
-    """Return what could be loaded, and what is installed but fails; another check reports what is missing."""
+    """Return the packages that were loaded, and those that are installed but fail to load."""
     loaded, broken = set(), set()
     for name in _LOADED:
         package = name.partition(".")[0]
@@ -225,7 +225,7 @@ def _load() -> tuple[list[str], list[str]]:
 
 
 def check_entropy(source: Callable[[int], bytes] = os.urandom) -> Iterator[Finding]:
-    """Check that the operating system's source is ready, does not repeat itself, and has fair bits."""
+    """Check that the random source of the system is ready, does not repeat, and has fair bits."""
     yield judge("entropy", "source ready", _is_ready(), "getrandom" if hasattr(os, "getrandom") else "urandom", _REMEDY)
     blocks = [source(32) for _ in range(1000)]  # two alike with probability below 2^-236
     ones = sum(int.from_bytes(block, "little").bit_count() for block in blocks)
@@ -234,9 +234,9 @@ def check_entropy(source: Callable[[int], bytes] = os.urandom) -> Iterator[Findi
 
 
 def check_samplers(noise: Noise | None = None) -> Iterator[Finding]:
-    """Check every kind of draw that a release may make, with the noise that releases use."""
+    """Check every kind of draw of a release, with the noise of releases."""
     noise = SystemNoise() if noise is None else noise
-    values = np.arange(-400.0, 401.0)  # beyond lies less than e^-160
+    values = np.arange(-400.0, 401.0)  # the tail has mass below e^-160
     yield from _check_law("discrete Gaussian", noise.gaussian(_SCALE, _DRAWS), np.exp(-((values / _SCALE) ** 2) / 2))
     yield from _check_law("discrete Laplace", noise.laplace(_SCALE, _DRAWS), np.exp(-np.abs(values) / _SCALE))
     wide = noise.gaussian(2.0**40, 1000)
@@ -249,7 +249,7 @@ def check_samplers(noise: Noise | None = None) -> Iterator[Finding]:
 
 
 def _check_law(name: str, draws: Integers, weights: Floats) -> Iterator[Finding]:
-    """Check the whole distribution; and that successive draws are equal as often as independent ones are."""
+    """Check the whole distribution, and that successive draws are independent."""
     law = weights / weights.sum()
     yield _check_fit(name, distribution_fits(draws, np.cumsum(law), _SHARE), f"{len(draws)} draws")
     alike = int((draws[::2] == draws[1::2]).sum())
@@ -258,15 +258,15 @@ def _check_law(name: str, draws: Integers, weights: Floats) -> Iterator[Finding]
 
 
 def _check_fit(check: str, fits: bool, sample: str) -> Finding:
-    found = "follows its law" if fits else "does not follow its law"
+    found = "fits its distribution" if fits else "does not fit its distribution"
     return judge("samplers", check, fits, f"{found}, in {sample}", _REMEDY)
 
 
 def distribution_fits(draws: Integers, cdf: Floats, false_alarm: float) -> bool:
-    """Return whether integers may come from `cdf` on -m … m: the two are nowhere farther apart than chance allows."""
+    """Return whether the empirical distribution of integers is within its confidence band around `cdf` on -m … m."""
     band = math.sqrt(math.log(2 / false_alarm) / (2 * len(draws)))
-    reach = len(cdf) // 2
-    counts = np.bincount(np.clip(draws, -reach, reach) + reach, minlength=len(cdf))
+    largest = len(cdf) // 2
+    counts = np.bincount(np.clip(draws, -largest, largest) + largest, minlength=len(cdf))
     return bool(np.abs(np.cumsum(counts) / len(draws) - cdf).max() <= band)
 
 

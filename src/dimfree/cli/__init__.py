@@ -1,7 +1,7 @@
-"""The command line: one file per command; parse here, compute there. Product to stdout, talk to stderr.
+"""The command line: one file per command. Results go to stdout, messages to stderr.
 
-Exit codes: 0 released, 1 a mistake in dimfree itself (or found by the audit), 2 bad input, 3 refused,
-4 released but not written where it should be; 130, 143 and 129 interrupted by Ctrl-C, SIGTERM and SIGHUP.
+Exit codes: 0 released; 1 a defect of dimfree, or a claim that the audit violates; 2 wrong input; 3 refused; 4 released,
+but an output could not be written; 130, 143 and 129 interrupted by Ctrl-C, SIGTERM and SIGHUP.
 """
 
 import functools
@@ -13,44 +13,47 @@ from typing import Annotated, ParamSpec
 import typer
 
 from dimfree import __version__
-from dimfree.cli.course import Course, begun
+from dimfree.cli.course import Course, follow
 from dimfree.cli.doctor import audit, doctor
 from dimfree.cli.ledger import create, export, show, verify
 from dimfree.cli.mean import mean
 from dimfree.cli.options import PlainCommand, PlainGroup
-from dimfree.cli.output import Rescued
-from dimfree.cli.plan import plan, tradeoff
+from dimfree.cli.output import OutputError
+from dimfree.cli.plan import plan
 from dimfree.cli.report import compose, report
 from dimfree.errors import DimfreeError
 
-MISTAKE, BAD_INPUT, UNWRITTEN, INTERRUPTED = 1, 2, 4, 130
+DEFECT, WRONG_INPUT, NOT_WRITTEN, INTERRUPTED = 1, 2, 4, 130
 
 P = ParamSpec("P")
 
 
-def guarded(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn every failure into one sentence on stderr and an exit code; a traceback might quote records."""
+def guard(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn every failure into one sentence on stderr and an exit code; a traceback might contain data."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         course = Course()
         try:
-            with begun(course):
+            with follow(course):
                 return command(*args, **kwargs)
         except typer.Exit:
             raise
         except DimfreeError as error:
-            sentence, code = course.failed(str(error)), UNWRITTEN if isinstance(error, Rescued) else BAD_INPUT
+            sentence, code = (
+                course.describe_failure(str(error)),
+                NOT_WRITTEN if isinstance(error, OutputError) else WRONG_INPUT,
+            )
         except KeyboardInterrupt as error:
-            sentence, code = course.interrupted(), getattr(error, "code", INTERRUPTED)
+            sentence, code = course.describe_interrupt(), getattr(error, "code", INTERRUPTED)
         except Exception as error:
             if os.environ.get("DIMFREE_TRACEBACK"):
                 raise
             hidden = (
-                f"A mistake in dimfree ({type(error).__name__}); details are hidden because they may quote records: "
-                "set DIMFREE_TRACEBACK=1 to see them, and report them without the data."
+                f"A defect of dimfree ({type(error).__name__}). The details are hidden, since they may contain data. "
+                "Set DIMFREE_TRACEBACK=1 to see them, and report them without the data."
             )
-            sentence, code = course.failed(hidden), MISTAKE
+            sentence, code = course.describe_failure(hidden), DEFECT
         typer.echo(sentence, err=True)
         raise typer.Exit(code)
 
@@ -64,12 +67,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # they print local variables, and those are records
     rich_markup_mode="rich",
 )
-ledger = typer.Typer(cls=PlainGroup, no_args_is_help=True, help="Keep a budget for a data set across releases.")
-for group, commands in ((app, (mean, plan, tradeoff, compose, report)), (ledger, (create, show, verify, export))):
+ledger = typer.Typer(cls=PlainGroup, no_args_is_help=True, help="Track the privacy budget of a data set over releases.")
+for group, commands in ((app, (mean, plan, compose, report)), (ledger, (create, show, verify, export))):
     for command in commands:
-        group.command(cls=PlainCommand, no_args_is_help=True)(guarded(command))
+        group.command(cls=PlainCommand, no_args_is_help=True)(guard(command))
 for command in (audit, doctor):
-    app.command(cls=PlainCommand)(guarded(command))
+    app.command(cls=PlainCommand)(guard(command))
 app.add_typer(ledger, name="ledger")
 
 
@@ -82,14 +85,14 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def dimfree(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Differentially private means whose error does not grow with the dimension."""
+    """Release means of tables with differential privacy and confidence intervals."""
 
 
 def main() -> None:
-    """The `dimfree` command."""
+    """Run the `dimfree` command."""
     try:
         app(prog_name="dimfree")
     except KeyboardInterrupt:  # outside a command: while starting or leaving

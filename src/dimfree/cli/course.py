@@ -1,4 +1,4 @@
-"""How far the command that runs has come, and what Ctrl-C, SIGTERM and SIGHUP do to it."""
+"""The progress of the running command, for its last sentence, and its response to Ctrl-C, SIGTERM and SIGHUP."""
 
 import signal
 import threading
@@ -17,12 +17,12 @@ class Stopped(KeyboardInterrupt):
 
     def __init__(self, number: int) -> None:
         super().__init__()
-        self.code = 128 + number  # the exit code, as shells have it
+        self.code = 128 + number  # the exit code of shells
 
 
 @dataclass
 class Course:
-    """What a ledger was charged, in words, and which outputs are there."""
+    """The charge of a ledger, in words, and the outputs that were written."""
 
     spends: bool = False  # the command may release something
     charged: str = ""
@@ -31,7 +31,7 @@ class Course:
 
     @contextmanager
     def output(self, name: str) -> Iterator[None]:
-        """Write one output in here."""
+        """Write one output in the block."""
         self.writing = name
         try:
             yield
@@ -41,52 +41,52 @@ class Course:
             raise
         self.writing = ""
 
-    def interrupted(self) -> str:
-        """The sentence about an interrupt, with the outputs that are there and what was charged."""
+    def describe_interrupt(self) -> str:
+        """Describe an interrupt, the outputs that were written, and what was charged."""
         if not self.spends:
             return "Interrupted; no file is half-written."
         begun = [f"{self.writing} may be written"] if self.writing not in ("", *self.written) else []
         if self.writing == STDOUT:
-            begun = ["part of the mean may be out on standard output"]
+            begun = ["part of the mean may be on standard output"]
         done = [f"written: {', '.join(self.written)}"] if self.written else []
-        return f"Interrupted; {'; '.join(begun + done) or 'no mean is out'}. {self._charges()}"
+        return f"Interrupted; {'; '.join(begun + done) or 'no mean was written'}. {self._charges()}"
 
-    def failed(self, sentence: str) -> str:
-        """The sentence about a failure, and what was charged or written before it."""
+    def describe_failure(self, sentence: str) -> str:
+        """Describe a failure, and what was charged or written before it."""
         after = [f"Written: {', '.join(self.written)}."] if self.written else []
         after += [self._charges()] if self.charged else []
         return " ".join([sentence, *after])
 
     def _charges(self) -> str:
-        return f"Charged to the ledger and spent: {self.charged}." if self.charged else "No ledger was charged."
+        return f"Charged to the ledger: {self.charged}." if self.charged else "No ledger was charged."
 
 
 _course: ContextVar[Course | None] = ContextVar("course", default=None)
 
 
 def current() -> Course:
-    """Of the command that runs."""
+    """Return the course of the running command."""
     return _course.get() or Course()
 
 
 @contextmanager
-def begun(course: Course) -> Iterator[None]:
-    """A command; Ctrl-C, SIGTERM and SIGHUP stop it in the same way."""
+def follow(course: Course) -> Iterator[None]:
+    """Run a command that Ctrl-C, SIGTERM and SIGHUP stop in the same way."""
 
     def stop(number: int, _: FrameType | None) -> None:
         raise Stopped(number)
 
     before = _course.set(course)
     try:
-        with _handled(stop):
+        with _handle_signals(stop):
             yield
     finally:
         _course.reset(before)
 
 
 @contextmanager
-def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Stopping signals go to the handler in here. One that is ignored, as under nohup, stays ignored.
+def _handle_signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Pass stopping signals to the handler in the block. A signal that is ignored, as under nohup, stays ignored.
 
     Python handles signals in the main thread only, so nothing changes in another thread.
     """
@@ -105,11 +105,11 @@ def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]
 
 
 @contextmanager
-def undivided() -> Iterator[None]:
-    """A stopping signal that comes in here is delivered when the block has ended, done or failed. Keep it short."""
+def defer_signals() -> Iterator[None]:
+    """Deliver a stopping signal that arrives in the block after the block. Keep the block short."""
     came: list[int] = []
     try:
-        with _handled(lambda number, _: came.append(number)):
+        with _handle_signals(lambda number, _: came.append(number)):
             yield
     finally:
         if came:

@@ -10,12 +10,12 @@ from dimfree import __version__
 from dimfree.arguments import Argument
 from dimfree.cli.options import FORCE, JSON, flag, takes
 from dimfree.cli.output import check_outputs, draw_table, show_product
-from dimfree.cli.progress import working
-from dimfree.errors import InvalidParameter
+from dimfree.cli.progress import show_progress
+from dimfree.errors import InvalidParameterError
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 
-FOUND = 1  # the exit code: something is bad, or a claim is violated
+FOUND = 1  # the exit code: a check failed, or a claim is violated
 _STYLES = {"fine": "green", "missing": "yellow", "bad": "bold red", "violated": "bold red", "no time": "dim"}
 
 
@@ -23,11 +23,11 @@ _STYLES = {"fine": "green", "missing": "yellow", "bad": "bold red", "violated": 
 def doctor(asked: Any) -> None:
     """Check this installation: versions, entropy, arithmetic and samplers.
 
-    No data are read. Floating-point flags are checked after everything that
-    dimfree uses was loaded, since a library may change them for all.
-    Samplers are compared with their exact laws on a few thousand draws: a
-    gross fault is found, and a healthy machine is called bad once in a
-    million runs at most. dimfree audit takes longer and attacks releases.
+    The command reads no data. It checks the floating-point flags after it has
+    loaded all libraries, since a library may change them. It compares samplers
+    with their exact distributions on a few thousand draws: it finds gross
+    faults, and its probability of a false alarm is at most one in a million.
+    dimfree audit takes longer and attacks releases.
 
     Example: before the first release on a new machine.
 
@@ -37,11 +37,11 @@ def doctor(asked: Any) -> None:
 
       dimfree doctor --json > doctor.json
 
-    Exit code 0: fit for release. 1: something is bad.
+    Exit code 0: fit for release. 1: a check failed.
     """
     from dimfree.audit.doctor import checkup, is_healthy, summarize, to_json
 
-    with working("checking …"):
+    with show_progress("checking …"):
         findings = list(checkup())
     if asked.json:
         typer.echo(to_json(findings, __version__), nl=False)
@@ -54,31 +54,31 @@ def doctor(asked: Any) -> None:
 
 @takes(
     "call epsilon budget jobs report names force",
-    call=Argument("", "Only calls with this in the name; --list shows the names.", str),
-    epsilon=Argument(1.0, "The epsilon that the attacked calls claim, from 0.1 to 10.", float),
-    budget=Argument(600, "Time for the attacks.", float, metavar="SECONDS"),
-    jobs=Argument(1, "Processes that share the attacks.", int),
-    report=Argument(None, "Also write the table to a .html, .json or .md file.", Path | None),
+    call=Argument("", "Attack only calls whose name contains this text (see --list).", str),
+    epsilon=Argument(1.0, "Epsilon that the attacked calls claim, from 0.1 to 10.", float),
+    budget=Argument(600, "Time limit of the attacks.", float, metavar="SECONDS"),
+    jobs=Argument(1, "Number of processes.", int),
+    report=Argument(None, "Also write the table to an .html, .json or .md file.", Path | None),
     names=flag("Print the names of all calls and exit.", name="--list"),
     force=FORCE,
 )
 def audit(asked: Any) -> None:
-    """Attack the releases of this installation; compare claims and findings.
+    """Attack the releases of this installation, and compare claims and findings.
 
-    No data are read: the tables are worst cases made up by the audit. The
-    public calls release on neighboring tables with the real noise; samples
-    bound epsilon from below. More time finds more; "no time" means that an
-    attack had too little to find anything.
+    The command reads no data: it makes worst-case tables. The public calls
+    release on neighboring tables with the real noise; samples bound epsilon
+    from below. More time finds more; "no time" marks an attack that was too
+    short to find anything.
 
-    Example: half an hour, everything, with a report to keep.
+    Example: half an hour for all calls, with a report.
 
       dimfree audit --jobs 2 --budget 1600 --report audit.html
 
-    Example: the calls whose name contains these words.
+    Example: the calls whose name contains a text.
 
       dimfree audit --call "known covariance" --budget 60
 
-    Exit code 0: nothing found. 1: a claim is violated. 2: bad input.
+    Exit code 0: nothing found. 1: a claim is violated. 2: wrong input.
     """
     from dimfree._validate import check_between, check_count, check_positive
     from dimfree.audit import attack
@@ -93,8 +93,8 @@ def audit(asked: Any) -> None:
     check_count("jobs", asked.jobs)
     check_outputs({"--report": (asked.report, tuple(attack.WRITERS))}, {}, force=asked.force)
     if not any(asked.call in name for name in known):
-        raise InvalidParameter(f"Expected call={asked.call!r} to be part of a name: see dimfree audit --list.")
-    with working("auditing") as bar:
+        raise InvalidParameterError(f"`--call` must be part of a name, got {asked.call!r}. See dimfree audit --list.")
+    with show_progress("auditing") as bar:
         rows = list(attack.audit(asked.budget, asked.epsilon, part=asked.call, jobs=asked.jobs, report=bar.stage))
     cells, header = [row.cells() for row in rows], attack.COLUMNS
     _show("Audit", header, cells, header.index("verdict"), [header, *cells], attack.summarize(rows))

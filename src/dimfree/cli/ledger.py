@@ -1,4 +1,4 @@
-"""`dimfree ledger`: open, show, check and write out the privacy ledgers of data sets. No table is read."""
+"""`dimfree ledger`: create, show, verify and export the privacy ledgers of data sets. No table is read."""
 
 import csv
 import io
@@ -13,32 +13,32 @@ from rich.console import Console
 
 import dimfree
 from dimfree.arguments import REQUIRED, Argument
-from dimfree.cli.course import current, undivided
+from dimfree.cli.course import current, defer_signals
 from dimfree.cli.options import FORCE, JSON, place, takes
 from dimfree.cli.output import check_outputs, draw_table
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.errors import InvalidFileError, InvalidParameterError
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 
 WRONG = 1  # the exit code of a ledger that is damaged or was changed
 
-DATASET = Argument(REQUIRED, "Which data set, as it was named when its ledger was opened.", str)
-FILE = place("The SQLite file that holds the ledgers.", "LEDGER")
+DATASET = Argument(REQUIRED, "Name of the data set, as in ledger create.", str)
+FILE = place("SQLite file of the ledgers.", "LEDGER")
 
 
 @takes(
-    "ledger dataset epsilon delta neighbours unit",
+    "ledger dataset epsilon delta neighbors privacy_unit",
     ledger=FILE,
-    dataset=Argument(REQUIRED, "A name for the data set: one ledger for the same people.", str),
-    epsilon=Argument(REQUIRED, "Total privacy loss of all releases together; it never changes.", float),
+    dataset=Argument(REQUIRED, "Name of the data set: one ledger for the same people.", str),
+    epsilon=Argument(REQUIRED, "Total epsilon of all releases together; it never changes.", float),
     delta=Argument(REQUIRED, "Total delta of all releases together.", float),
-    neighbours=Argument("add-remove", "add-remove or replace-one, for every release.", str),
-    unit=Argument(None, "The column with the privacy unit; without it a row is a person.", metavar="COLUMN"),
+    neighbors=Argument("add-remove", "add-remove or replace-one, for every release.", str, metavar="NAME"),
+    privacy_unit=Argument(None, "Column of privacy IDs; without it a row is a person.", metavar="COLUMN"),
 )
 def create(asked: Any) -> None:
-    """Open the ledger of a data set: a total that all its releases share.
+    """Create the ledger of a data set: the total budget of all its releases.
 
-    Example: two releases about the same patients, and no more than agreed.
+    Example: a total budget, a release that is charged, and what remains.
 
       dimfree ledger create study.db --dataset trial-7 \\
           --epsilon 3 --delta 1e-5
@@ -48,17 +48,17 @@ def create(asked: Any) -> None:
 
       dimfree ledger show study.db
 
-    The charge is on disk before any noise is drawn. Keep the file where only
-    the people who release can write. It must have one name: no hard links, and
-    in a container mount the folder that holds it, not the file.
+    The charge is on disk before any noise is drawn. Give write access only to
+    people who release. The file must have one name: make no hard links, and in
+    a container mount the folder that holds the file, not the file.
     """
     from dimfree.ledger.ledger import datasets_in
 
-    path, dataset, relation = asked.ledger, asked.dataset, dimfree.Neighbours.parse(asked.neighbours)
+    path, dataset, relation = asked.ledger, asked.dataset, dimfree.accounting.budget.Neighbors.parse(asked.neighbors)
     if path.exists() and path.stat().st_size and dataset in datasets_in(path):
-        raise InvalidParameter(f"There is a ledger of dataset={dataset!r} already, and a total never changes.")
-    total = {"epsilon": asked.epsilon, "delta": asked.delta, "neighbours": relation, "unit": asked.unit}
-    found = dimfree.Ledger(path, dataset, **total)
+        raise InvalidParameterError(f"A ledger of dataset={dataset!r} exists already, and its total never changes.")
+    total = {"epsilon": asked.epsilon, "delta": asked.delta, "neighbors": relation, "privacy_unit": asked.privacy_unit}
+    found = dimfree.PrivacyLedger(path, dataset, **total)
     typer.echo(found.statement(), err=True)
     typer.echo(found.head)
 
@@ -66,32 +66,32 @@ def create(asked: Any) -> None:
 @takes(
     "ledger dataset json",
     ledger=FILE,
-    dataset=Argument(None, "Which data set; without it all of them, in short."),
+    dataset=Argument(None, "Name of the data set; without it all data sets, one line each."),
     json=JSON,
 )
 def show(asked: Any) -> None:
-    """Show the privacy loss that is spent, and the largest next epsilon.
+    """Show the spent privacy loss, and the largest epsilon of the next release.
 
-    Example: every charge of one data set, with the epsilon spent by then.
+    Example: every charge of one data set.
 
       dimfree ledger show study.db --dataset trial-7
 
-    The charges are composed; the epsilon spent is that at the delta of the
+    The charges are composed; the spent epsilon is stated at the delta of the
     total. "interrupted?" marks a charge without a known outcome: the release
-    may have crashed, and its charge counts.
+    may have crashed. Its charge counts.
     """
-    from dimfree.ledger.entries import shown_rows
+    from dimfree.ledger.entries import show_rows
     from dimfree.ledger.ledger import datasets_in
 
     names = [asked.dataset] if asked.dataset else datasets_in(asked.ledger)
-    opened = [dimfree.Ledger(asked.ledger, name) for name in names]
+    opened = [dimfree.PrivacyLedger(asked.ledger, name) for name in names]
     if asked.json:
         typer.echo(json.dumps([_summary(found) for found in opened], indent=2))
         return
     for found in opened:
         typer.echo(f"{found.statement()} Head: {found.head}")
         if asked.dataset:
-            rows = (("", row) for row in shown_rows(found.entries()))
+            rows = (("", row) for row in show_rows(found.entries()))
             header = ("entry", "day", "what", "purpose", "epsilon", "delta", "spent", "outcome")
             Console(highlight=False).print(draw_table(None, rows, header, box=None))
 
@@ -100,56 +100,55 @@ def show(asked: Any) -> None:
     "ledger dataset head",
     ledger=FILE,
     dataset=DATASET,
-    head=Argument(None, "A digest that was kept elsewhere: it must still be there."),
+    head=Argument(None, "Digest that you kept elsewhere; the ledger must still contain it."),
 )
 def verify(asked: Any) -> None:
-    """Check every entry of a ledger, its sums and the file; say what is wrong.
+    """Check every entry of a ledger, its sums and the file.
 
-    Example: against the digest that was noted after the last release.
+    Example: compare with the digest that was kept after the last release.
 
       dimfree ledger verify study.db --dataset trial-7 --head 3fa0...
 
-    A debit reads the first and the last entries only, so that it stays quick;
-    this command reads all of them. The entries hold each other by digests, so
-    a change in one shows. Somebody who can write the file can also write all of
-    it anew, or put an old copy in its place: only a head that was kept elsewhere
-    tells. Exit code 1: wrong.
+    A charge reads only the first and the last entries; this command reads all
+    of them. Every entry has a digest of the entry before it, so it shows
+    whether an entry was changed. A file that was replaced by an older copy, or
+    written anew as a whole, shows only with --head. Exit code 1: damaged.
     """
-    from dimfree.ledger.ledger import verified
+    from dimfree.ledger.ledger import verify_entries
 
-    problems = verified(asked.ledger, asked.dataset, asked.head)
+    problems = verify_entries(asked.ledger, asked.dataset, asked.head)
     for problem in problems:
         typer.echo(problem, err=True)
     if problems:
         raise typer.Exit(WRONG)
-    typer.echo("Every entry is in its place, and the sums are within the total.", err=True)
-    typer.echo(dimfree.Ledger(asked.ledger, asked.dataset).head)
+    typer.echo("All entries are unchanged, and their sums are within the total.", err=True)
+    typer.echo(dimfree.PrivacyLedger(asked.ledger, asked.dataset).head)
 
 
 @takes(
     "ledger dataset out force",
     ledger=FILE,
     dataset=DATASET,
-    out=Argument("-", ".json or .csv file; - prints JSON.", str, flags=("--out", "-o")),
+    out=Argument("-", "A .json or .csv file; - prints JSON.", str, flags=("--out", "-o")),
     force=FORCE,
 )
 def export(asked: Any) -> None:
-    """Write every entry of a ledger as JSON or CSV, digests included.
+    """Export every entry of a ledger as JSON or CSV, digests included.
 
-    Example: for the privacy officer's files.
+    Example: a table for the privacy officer.
 
       dimfree ledger export study.db --dataset trial-7 -o trial-7.csv
 
-    Everything in a ledger is public: parameters, promises, prices, days.
+    Everything in a ledger is public: parameters, guarantees, charges, dates.
     """
-    from dimfree.results.tables import no_formula
+    from dimfree.results.tables import escape_formula
     from dimfree.results.writing import write_file
 
     out = None if asked.out == "-" else Path(asked.out)
     check_outputs({"--out": (out, (".json", ".csv"))}, {"LEDGER": asked.ledger}, force=asked.force)
-    entries, text = dimfree.Ledger(asked.ledger, asked.dataset).entries(), io.StringIO()
+    entries, text = dimfree.PrivacyLedger(asked.ledger, asked.dataset).entries(), io.StringIO()
     if out is not None and out.suffix.lower() == ".csv":
-        rows = [{**vars(entry), "dataset": no_formula(entry.dataset)} for entry in entries]
+        rows = [{**vars(entry), "dataset": escape_formula(entry.dataset)} for entry in entries]
         writer = csv.DictWriter(text, rows[0])
         writer.writeheader()
         writer.writerows(rows)
@@ -162,24 +161,24 @@ def export(asked: Any) -> None:
         write_file(out, text.getvalue(), force=asked.force)
 
 
-def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> "dimfree.Ledger | None":
-    """The ledger that `dimfree mean` charges; None where none was named. Opened before any table is read.
+def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> "dimfree.PrivacyLedger | None":
+    """Open the ledger that `dimfree mean` charges, before any table is read; None if none was named.
 
-    A data set without its ledger is an error, and no word for the page: whoever forgot --ledger would spend uncharged.
+    --dataset without --ledger is an error: the release would not be charged.
     """
     if path is None and dataset is None:
         return None
     if path is None or dataset is None:
-        raise InvalidParameter("Expected --ledger FILE and --dataset NAME together: the file and whose ledger in it.")
-    from dimfree.ledger.ledger import Charged, Ledger
+        raise InvalidParameterError("--ledger FILE and --dataset NAME must be given together. No budget was charged.")
+    from dimfree.ledger.ledger import Charged, PrivacyLedger
     from dimfree.ledger.spending import Charge
 
-    class ReportingLedger(Ledger):
-        """A ledger whose debits are reported to the command: no signal comes between a debit and its report."""
+    class ReportingLedger(PrivacyLedger):
+        """A ledger that reports its charges to the command; no signal separates a charge from its report."""
 
         def charge(self, charge: Charge, **said: Any) -> Charged:
             charge.prepare()  # takes long, so it may be stopped
-            with undivided():
+            with defer_signals():
                 charged = super().charge(charge, **said)
                 budget, entry = charge.budget, f"entry {charged.number} of {self.dataset!r} in {str(self.path)!r}"
                 current().charged = f"epsilon={budget.epsilon!r} and delta={budget.delta!r}, {entry}"
@@ -188,19 +187,19 @@ def open_ledger(path: Path | None, dataset: str | None, purpose: str | None) -> 
     return ReportingLedger(path, dataset, purpose=purpose or "")
 
 
-def ledger_rows(found: "dimfree.Ledger | None") -> Iterator[tuple[str, str]]:
-    """The remaining budget, for a card; the release is done, so trouble with the file is shown, and loses nothing."""
+def describe_ledger(found: "dimfree.PrivacyLedger | None") -> Iterator[tuple[str, str]]:
+    """Return the remaining budget for the card; an error of the file is shown, since the release is done."""
     if found is None:
         return
     try:
         yield "ledger", f"{found.statement()} Head: {found.head}"
-    except InvalidFile as error:
+    except InvalidFileError as error:
         yield "ledger", str(error)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the release is not written yet
-        yield "ledger", f"It cannot be read ({type(error).__name__})."
+    except Exception as error:  # noqa: BLE001 - the release is not written yet
+        yield "ledger", f"The ledger cannot be read ({type(error).__name__})."
 
 
-def _summary(found: "dimfree.Ledger") -> dict[str, Any]:
+def _summary(found: "dimfree.PrivacyLedger") -> dict[str, Any]:
     status = found.status()
     following = status.next_budget
     return {

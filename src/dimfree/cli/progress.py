@@ -1,7 +1,7 @@
-"""One progress bar for a whole run, which nobody sees when the work is quick.
+"""One progress bar for a whole run; a quick run shows none.
 
-It is for the curator's eyes: on stderr, only on a terminal, gone when the work is done. How fast it moves tells about
-how many rows there are, which the release itself protects, so it is never written to a file or a log.
+Only the person who releases sees the bar: it is on stderr, only on a terminal, and disappears at the end. Its speed
+reveals the number of rows, which is private, so it is never written to a file or a log.
 """
 
 import threading
@@ -11,13 +11,13 @@ from contextlib import contextmanager, suppress
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from dimfree.progress import listening
+from dimfree.progress import report_to
 
 PATIENCE = 1.0  # seconds before the bar shows
 
 
 class Bar:
-    """The bar of a run: its stages, and how far the present one is."""
+    """The progress bar of a run with several stages."""
 
     def __init__(self, stage: str) -> None:
         console, text = Console(stderr=True), TextColumn("{task.description}")
@@ -27,17 +27,17 @@ class Bar:
         self.stage(stage)
 
     def stage(self, what: str) -> None:
-        """Begin a stage of the run; how far it is shows when it is reported."""
+        """Begin a stage of the run."""
         self._stage, self._before, self._stepped = what, 0, False
         self._progress.reset(self._task, total=None, description=what)
 
     def steps(self, step: str, done: int, total: int) -> None:
-        """Report the steps of a stage that are done; passes over rows within a step do not show then."""
+        """Report the completed steps of a stage; passes over rows within a step are not shown then."""
         self._stepped = True
         self._progress.update(self._task, description=f"{self._stage}: {step}", completed=done, total=total)
 
     def rows(self, part: str, done: int, total: int) -> None:
-        """Report the rows of a pass that were read; the bar begins anew with every pass."""
+        """Report the rows of a pass that were read; the bar starts again with every pass."""
         if self._stepped:
             return
         if done <= self._before:
@@ -53,21 +53,21 @@ class Bar:
         self._timer.start()
 
     def end(self) -> None:
-        """Take the bar down."""
+        """Remove the bar."""
         self._timer.cancel()
-        self._timer.join()  # a bar that is just starting must have started before it can be stopped
-        if not self._progress.disable:  # rich before 14.3 ends a bar that nobody saw with an empty line
-            with suppress(OSError):  # of a terminal that is gone: the release behind this bar may be paid for
+        self._timer.join()  # the bar must have started before it can be stopped
+        if not self._progress.disable:  # rich before 14.3 ends a hidden bar with an empty line
+            with suppress(OSError):  # the terminal is closed; the budget of the release may be charged
                 self._progress.stop()
 
 
 @contextmanager
-def working(stage: str) -> Iterator[Bar]:
-    """Show how far the work in here is, on a terminal."""
+def show_progress(stage: str) -> Iterator[Bar]:
+    """Show the progress of the block on a terminal."""
     bar = Bar(stage)
     bar.begin()
     try:
-        with listening(bar.rows):
+        with report_to(bar.rows):
             yield bar
     finally:
         bar.end()

@@ -1,4 +1,4 @@
-"""How `dimfree mean` reads DATA and the public files beside it: columns, text, bounds, covariance, basis, shape."""
+"""How `dimfree mean` reads DATA and public files: columns, text, bounds, covariance, basis."""
 
 import csv
 import json
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import dimfree
-from dimfree.errors import InvalidFile, InvalidParameter, InvalidRecords
+from dimfree.errors import InvalidDataError, InvalidFileError, InvalidParameterError
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 if TYPE_CHECKING:
-    from dimfree.data.read import Opened
+    from dimfree.data.read import OpenTable
     from dimfree.data.records import Records
     from dimfree.data.schema import Schema
 
@@ -29,17 +29,17 @@ _MAX_SHOWN = 8  # columns on the card
 
 @dataclass(frozen=True)
 class Data:
-    """DATA and the options about it: all public, all checked before a file is opened."""
+    """DATA and its options: all public, all checked before a file is opened."""
 
     data: str
     format: str | None
     yes: bool
     schema: "Schema"
-    scales: Mapping[str, float] = field(default_factory=dict)  # public standard deviations, by name
+    scales: Mapping[str, float] = field(default_factory=dict)  # public SDs, by name
 
     @classmethod
     def of(cls, asked: Any) -> "Data":
-        """From the flags; what no flag gives, the schema file may."""
+        """Read the options, and what they leave out from the schema file."""
         from dimfree.data.schema import Schema
 
         given = {} if asked.schema is None else _read_schema(asked.schema)
@@ -47,39 +47,37 @@ class Data:
             if (value := getattr(asked, name)) is not None:
                 given[name] = _READERS.get(name, lambda _, text: text)(f"--{name}", value)
         form, scales = given.pop("format", None), given.pop("scales", {})
-        return cls(asked.data, form, asked.yes, Schema.checked(**given), scales)
+        return cls(asked.data, form, asked.yes, Schema.from_arguments(**given), scales)
 
-    def read(self, keys: tuple[str, ...] = (), workers: int = 0) -> "Opened":
-        """The coordinates of all rows, and the columns of keys."""
+    def read(self, keys: tuple[str, ...] = (), workers: int = 0) -> "OpenTable":
+        """Read all rows, and the columns of keys."""
         from dimfree.data.read import open_table
 
         return open_table(self.data, replace(self.schema, keys=keys), form=self.format, workers=workers)
 
     def knowledge(self, asked: Any, records: "Records") -> dict[str, Any]:
-        """What is publicly known beforehand, from its files, as arguments of a release."""
+        """Read the public covariance and basis, as arguments of a release."""
         from dimfree.data.read_public import read_basis, read_covariance
 
-        names, path = records.columns, basis_file(asked.basis)
+        names, path = records.columns, find_basis_file(asked.basis)
         covariance = self._variances(names) if asked.covariance is None else read_covariance(asked.covariance, names)
         named = None if asked.basis == _UNCHANGED else asked.basis
-        shape = asked.shape if asked.shape_from is None else self._public_shape(asked.shape_from, records)
-        return {"covariance": covariance, "shape": shape, "basis": named if path is None else read_basis(path, names)}
+        if asked.covariance_from is not None:
+            covariance = self._public_covariance(asked.covariance_from, records)
+        return {"covariance": covariance, "basis": named if path is None else read_basis(path, names)}
 
     def _variances(self, columns: tuple[str, ...] | None) -> list[float] | None:
-        """The squares of the scales in the schema file, in the order of the columns."""
+        """Return the squares of the scales in the schema file, in the order of the columns."""
         if not self.scales:
             return None
         if columns is None or set(columns) - set(self.scales):
             lacking = sorted(set(columns or ()) - set(self.scales))
-            which = f": {', '.join(map(repr, lacking[:8]))}" if lacking else ""
-            raise InvalidParameter(f"Expected a scale in --schema for every column that is released{which}.")
+            which = f", also for {', '.join(map(repr, lacking[:8]))}" if lacking else ""
+            raise InvalidParameterError(f"`scales` in --schema must have an SD for every released column{which}.")
         return [scale * scale for scale in (float(self.scales[name]) for name in columns)]
 
-    def _public_shape(self, path: Path, records: "Records") -> Any:
-        """The shape of a table of public records, clipped to the same bounds; it must have the columns of DATA.
-
-        If columns of DATA were chosen by name, the public table is read with the same.
-        """
+    def _public_covariance(self, path: Path, records: "Records") -> Any:
+        """Return the covariance of a table of public records with the columns and the bounds of DATA."""
         from dimfree._validate import check_same_columns
 
         columns, held = records.columns, records.bounds
@@ -87,60 +85,62 @@ class Data:
         public = dimfree.read_table(path, columns=chosen, bounds=None if held is None else held.ends)
         check_same_columns(str(path), public.columns, columns)
         try:
-            return dimfree.shape_from(public)
-        except InvalidRecords as error:
-            raise InvalidFile(f"{path} cannot be used: {error}") from None
+            return dimfree.Covariance.from_public(public)
+        except InvalidDataError as error:
+            raise InvalidFileError(f"{path} cannot be used: {error}") from None
 
-    def confirm(self, table: "Opened") -> None:
-        """Ask about columns that look like identifiers, on a terminal; elsewhere warn."""
-        from dimfree.data.columns import identifier_words
+    def confirm(self, table: "OpenTable") -> None:
+        """Warn of columns that look like identifiers; on a terminal, ask."""
+        from dimfree.data.columns import format_identifier_warning
 
-        suspects = self.schema.identifiers(table.records.columns, table.texts)
+        suspects = self.schema.find_identifiers(table.records.columns, table.texts)
         if not suspects or self.yes:
             return
-        typer.echo(f"Warning: {identifier_words(suspects)}", err=True)
-        if not confirmed("Release them anyway?"):
-            raise InvalidParameter("Nothing was spent: say which columns you want with --columns or --exclude.")
+        typer.echo(f"Warning: {format_identifier_warning(suspects)}", err=True)
+        if not ask_user("Release them anyway?"):
+            raise InvalidParameterError("No budget was charged. Choose the columns with --columns or --exclude.")
 
-    def rows(self, table: "Opened") -> Iterator[tuple[str, str]]:
-        """What the card shows of the columns."""
-        from dimfree.data.columns import looks_like
+    def rows(self, table: "OpenTable") -> Iterator[tuple[str, str]]:
+        """Return rows about the columns for the card."""
+        from dimfree.data.columns import describe_identifiers
 
         if table.records.bounds is not None:
-            yield from bounds_rows(table.records.bounds)
-        if suspects := self.schema.identifiers(table.records.columns, table.texts):
-            yield "check", f"{looks_like(suspects)}, by name or declared type; released as numbers"
+            yield from describe_bounds(table.records.bounds)
+        if suspects := self.schema.find_identifiers(table.records.columns, table.texts):
+            yield "check", f"{describe_identifiers(suspects)} by name or type; released as numbers"
 
 
-def confirmed(question: str) -> bool:
-    """The answer on a terminal; elsewhere nobody is asked."""
+def ask_user(question: str) -> bool:
+    """Ask on a terminal, and return the answer; elsewhere return True."""
     asks = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
     return not asks or typer.confirm(question, default=False, err=True)
 
 
 def check_knowledge(asked: Any, data: Data) -> None:
-    """Whatever can fail without the files of public knowledge fails here."""
+    """Check the options of prior knowledge before their files are read."""
     scales = "scales" if data.scales else None
-    known = {"--covariance": asked.covariance, "--group-by": asked.group_by, "--schema with scales": scales}
+    known = {"--covariance": asked.covariance, "--by": asked.by, "--schema with scales": scales}
     basis = None if asked.basis == "auto" else asked.basis
     excluding = {
-        "--shape-from": (asked.shape_from, {**known, "--shape": asked.shape}),
-        "--basis": (basis, {**known, "--shape-from": asked.shape_from}),
+        "--covariance-from": (asked.covariance_from, known),
+        "--basis": (basis, {**known, "--covariance-from": asked.covariance_from}),
         "--covariance": (asked.covariance, {"scales in --schema": scales}),
-        "--scheduler": (asked.scheduler, {"--unit": asked.unit, "--group-by": asked.group_by}),
+        "--scheduler": (asked.scheduler, {"--privacy-unit": asked.privacy_unit, "--by": asked.by}),
     }
     for name, (value, others) in excluding.items():
         for other, another in others.items():
             if value is not None and another is not None:
-                raise InvalidParameter(f"Expected {name} or {other}, not both. Drop one of them.")
-    files = {"--shape-from": asked.shape_from, "--basis": basis_file(basis), "--groups": asked.groups}
+                raise InvalidParameterError(
+                    f"{name} and {other} exclude each other: leave out one. No budget was charged."
+                )
+    files = {"--covariance-from": asked.covariance_from, "--basis": find_basis_file(basis), "--groups": asked.groups}
     for name, path in files.items():
         if path is not None and path.resolve() == Path(asked.data).resolve():
-            raise InvalidParameter(f"Expected {name} to be a file of public knowledge, never DATA itself.")
+            raise InvalidParameterError(f"`{name}` must be a public file, never DATA. No budget was charged.")
 
 
-def basis_file(basis: str | None) -> Path | None:
-    """Where the basis is written down; None if it has a name."""
+def find_basis_file(basis: str | None) -> Path | None:
+    """Return the file of the basis; None if the basis has a name."""
     if basis is None:
         return None
     from dimfree.bases import AUTO, NAMED
@@ -150,15 +150,15 @@ def basis_file(basis: str | None) -> Path | None:
     if basis in names:
         return None
     if Path(basis).suffix.lower() not in TABLES:
-        raise InvalidParameter(
-            f"Expected --basis {basis!r} to be {', '.join(names)}, or the path of an orthonormal matrix that ends in "
-            f"{' or '.join(TABLES)}."
+        raise InvalidParameterError(
+            f"`--basis` must be {', '.join(names)}, or a file with an orthonormal matrix that ends in "
+            f"{' or '.join(TABLES)}, got {basis!r}."
         )
     return Path(basis)
 
 
-def basis_rows(basis: Any, records: "Records", release: "dimfree.Release") -> Iterator[tuple[str, str]]:
-    """For the card: the coordinates, what was released to choose them, and their memory if the table is sparse."""
+def describe_basis(basis: Any, records: "Records", release: "dimfree.Release") -> Iterator[tuple[str, str]]:
+    """Return the coordinates of the noise, the numbers that chose them, and the memory for a sparse table."""
     public = release.parameters
     chosen = str(public.get("basis", ""))
     gains = [
@@ -167,70 +167,69 @@ def basis_rows(basis: Any, records: "Records", release: "dimfree.Release") -> It
         if word in public
     ]
     if chosen:
-        yield "basis", chosen + (f" (forecast gains over spherical noise: {', '.join(gains)})" if gains else "")
+        yield "basis", chosen + (f" (predicted gain over isotropic noise: {', '.join(gains)})" if gains else "")
     rotated = chosen in ("dct", "learned") if isinstance(basis, str) and basis == "auto" else basis is not None
     if records.is_sparse and rotated:
-        from dimfree.bases import memory_needed
+        from dimfree.bases import describe_memory
 
-        yield "memory", memory_needed(records.dimension)
+        yield "memory", describe_memory(records.dimension)
 
 
-def bounds_rows(bounds: Any) -> Iterator[tuple[str, str]]:
-    """Which columns were clipped to public bounds, and what that means, for the card."""
-    from dimfree.results.mean_table import shown_name
+def describe_bounds(bounds: Any) -> Iterator[tuple[str, str]]:
+    """Return the public bounds to which columns were clipped."""
+    from dimfree.results.mean_table import shorten_name
 
-    shown = [f"{shown_name(name)} {low:.15g} to {high:.15g}" for name, (low, high) in bounds.ends.items()]
+    shown = [f"{shorten_name(name)} {low:.15g} to {high:.15g}" for name, (low, high) in bounds.ends.items()]
     more = f"; and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""
-    effect = "An entry beyond counts as the bound, and the mean is that of the clipped entries; a missing one stays so"
-    yield "bounds", f"{'; '.join(shown[:_MAX_SHOWN])}{more}: public. {effect}"
+    yield "bounds", f"{'; '.join(shown[:_MAX_SHOWN])}{more}: values outside count as the bound (public bounds)"
 
 
 def _read_schema(path: Path) -> dict[str, Any]:
-    """A public file in TOML or JSON with the options of DATA; an error states what may stand in it."""
+    """Read a public TOML or JSON file with the options of DATA."""
     from dimfree.data.schema import Bounds
 
     parse, ending = {".toml": tomllib.loads, ".json": json.loads}.get(path.suffix.lower()), path.suffix.lower()
     if parse is None:
-        raise InvalidFile(f"{path} has an unknown ending: expected a path ending in .toml or .json.")
+        raise InvalidFileError(f"{path} must end in .toml or .json.")
     try:
         found = parse(path.read_text(encoding="utf-8"))
     except OSError:
-        raise InvalidFile(f"{path} cannot be read: check the path of --schema.") from None
+        raise InvalidFileError(f"{path} cannot be read. Check the path of --schema.") from None
     except ValueError:
-        raise InvalidFile(f"{path} is not a {ending} file in UTF-8: check its commas and quotes.") from None
+        raise InvalidFileError(f"{path} is not a {ending} file in UTF-8. Check its commas and quotes.") from None
     if not isinstance(found, dict) or set(found) - set(_IN_SCHEMA):
-        raise InvalidFile(f"{path} cannot be used: expected nothing but {', '.join(_IN_SCHEMA)} in it.")
+        raise InvalidFileError(f"{path} cannot be used: only {', '.join(_IN_SCHEMA)} may be in it.")
     scales = found.get("scales", {})
     numbers = list(scales.values()) if isinstance(scales, dict) else [0]
     if not all(type(number) in (int, float) and 0 < number < float("inf") for number in numbers):
-        raise InvalidFile(f"{path} cannot be used: expected scales to give a positive number for each column.")
+        raise InvalidFileError(f"{path} cannot be used: `scales` must give a positive number per column.")
     try:
-        return {**found, "bounds": Bounds.checked(found.get("bounds"))}
-    except InvalidParameter as error:
-        raise InvalidFile(f"{path} cannot be used: {error}") from None
+        return {**found, "bounds": Bounds.from_arguments(found.get("bounds"))}
+    except InvalidParameterError as error:
+        raise InvalidFileError(f"{path} cannot be used: {error}") from None
 
 
-def _listed(flag: str, text: str) -> list[str]:
-    """Names between commas; one with a comma in it stands in quotes."""
+def _split_names(flag: str, text: str) -> list[str]:
+    """Read names between commas; a name with a comma is in quotes."""
     names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
     if not all(names) or (flag == "--columns" and not names):
-        raise InvalidParameter(f"Expected {flag} to list column names between commas, as in {flag} age,income.")
+        raise InvalidParameterError(f"`{flag}` must be column names between commas, as in {flag} age,income.")
     return names
 
 
-def _intervals(flag: str, text: str) -> dict[str, tuple[float, float]]:
-    """Names with two numbers each, between commas."""
-    parts = [part.rpartition("=") for part in _listed(flag, text)]
+def _parse_bounds(flag: str, text: str) -> dict[str, tuple[float, float]]:
+    """Read names with two numbers each, between commas."""
+    parts = [part.rpartition("=") for part in _split_names(flag, text)]
     try:
         ends = [tuple(map(float, numbers.split(":"))) for _, _, numbers in parts]
         found = {name.strip(): (low, high) for (name, _, _), (low, high) in zip(parts, ends, strict=True)}
     except ValueError:
-        raise InvalidParameter(
-            f"Expected {flag} to give two numbers for each column, as in {flag} age=0:120,income=0:1e6."
+        raise InvalidParameterError(
+            f"`{flag}` must give two numbers per column, as in {flag} age=0:120,income=0:1e6."
         ) from None
     if len(found) < len(parts):
-        raise InvalidParameter(f"Expected {flag} to name each column once.")
+        raise InvalidParameterError(f"`{flag}` must name each column once.")
     return found
 
 
-_READERS = {"columns": _listed, "exclude": _listed, "bounds": _intervals}
+_READERS = {"columns": _split_names, "exclude": _split_names, "bounds": _parse_bounds}

@@ -1,4 +1,4 @@
-"""`dimfree report`: a page, the table or a plot of a release from its record; `dimfree compose`: several records."""
+"""`dimfree report`: a report, table or plot from a release file; `dimfree compose`: compose several release files."""
 
 import json
 import shlex
@@ -11,143 +11,128 @@ import typer
 
 import dimfree
 from dimfree.arguments import REQUIRED, Argument
-from dimfree.cli.ledger import ledger_rows
+from dimfree.cli.ledger import describe_ledger
 from dimfree.cli.options import FORCE, JSON, place, takes
 from dimfree.cli.output import check_outputs
-from dimfree.cli.progress import working
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree.cli.progress import show_progress
+from dimfree.errors import InvalidParameterError
 
 # NumPy and everything above it is imported inside the functions, so that `dimfree --help` answers at once.
 
-_REGISTRY = "Also write an entry for a registry of deployments to a .json file. Nothing is sent."
+_REGISTRY = "Also write a .json entry for a registry of deployments; nothing is sent."
 PAGE, PICTURES = ".html", (".svg", ".png")
 
 
 @takes(
     "record page title dataset purpose owner ledger registry level force",
-    record=place("A release record, as dimfree mean --json writes it.", "RECORD"),
-    page=place("An .html page; or the mean: .csv, .parquet, .npy, .npz; a plot: .svg, .png.", "PAGE"),
-    title=Argument(None, "Its title; by default the number of columns."),
-    dataset=Argument(None, "The data set; with --ledger, the one whose ledger it is.", metavar="NAME"),
-    purpose=Argument(None, "What the release is for; by default the purpose in the ledger.", metavar="TEXT"),
-    owner=Argument(None, "Who is responsible for the data.", metavar="TEXT"),
-    ledger=Argument(None, "Show its remaining budget, too; nothing is charged.", Path | None, None, "FILE"),
+    record=place("Release file (dimfree mean --json).", "RELEASE"),
+    page=place("Report (.html), table (.csv, .parquet, .npy, .npz) or plot (.svg, .png).", "OUTPUT"),
+    title=Argument(None, "Title; by default the number of columns."),
+    dataset=Argument(None, "Name of the data set, as in its ledger.", metavar="NAME"),
+    purpose=Argument(None, "Purpose of the release; by default that in the ledger.", metavar="TEXT"),
+    owner=Argument(None, "Person or office responsible for the data.", metavar="TEXT"),
+    ledger=Argument(None, "Privacy ledger whose remaining budget is shown.", Path | None, None, "FILE"),
     registry=Argument(None, _REGISTRY, Path | None, None, "FILE"),
-    level=Argument(0.95, "Of the confidence intervals.", float),
+    level=Argument(0.95, "Level of the confidence intervals.", float),
     force=FORCE,
 )
 def report(asked: Any) -> None:
-    """Write a page about a release, for a privacy officer and an analyst.
+    """Write a report, a table or a plot of a release.
 
-    One file that needs no network: the guarantee in plain words and in
-    symbols, what was spent, the mean with error bars, which columns stand
-    out from the noise, the plan, how to reproduce and cite it, and lines
-    to sign on.
-    A refusal gets a page, too, with what to do next. Nothing is spent.
+    The report is one .html file that loads nothing from the network: the
+    guarantee, the means with confidence intervals, the charges, and how to
+    reproduce and cite the release. The report of a refusal states its reason
+    and what to do next. No budget is spent.
 
-    By its ending, PAGE may also be the table of the mean or a plot of it:
-    whatever dimfree mean writes can be made again from the record.
-
-    Example: a release, its record, its page.
+    Example: a release, its report, its table.
 
       dimfree mean people.csv --epsilon 1 --delta 1e-6 --json release.json
       dimfree report release.json release.html \\
           --title "Annual means" --purpose "annual report"
       dimfree report release.json mean.csv
 
-    Exit code 0: written. 2: bad input.
+    Exit code 0: written. 2: wrong input.
     """
     from dimfree.data.endings import TABLES
     from dimfree.report.rendering import require_report
     from dimfree.results.writing import write_file
 
-    release, endings = read_record(asked.record), (PAGE, *TABLES, *PICTURES)
-    outputs = {"PAGE": (asked.page, endings), "--registry": (asked.registry, (".json",))}
-    check_outputs(outputs, {"RECORD": asked.record}, force=asked.force)
+    release, endings = dimfree.load(asked.record), (PAGE, *TABLES, *PICTURES)
+    outputs = {"OUTPUT": (asked.page, endings), "--registry": (asked.registry, (".json",))}
+    check_outputs(outputs, {"RELEASE": asked.record}, force=asked.force)
     if asked.page.suffix.lower() == PAGE:
         require_report()
     about: dict[str, Any] = {name: getattr(asked, name) for name in ("title", "dataset", "purpose", "owner")}
     spending: list[tuple[str, str]] = []
     if asked.ledger is not None:
         spending, about["purpose"] = _from_ledger(asked, release)
-    with working("Writing the report"):
+    with show_progress("Writing the report"):
         content = _content(asked.page, release, asked.level, {**about, "spending": spending})
         write_file(asked.page, content, force=asked.force)
         typer.echo(f"Written: {asked.page}", err=True)
         if asked.registry is not None:
-            from dimfree.report.page import registry_json
+            from dimfree.report.page import render_registry
 
-            entry = registry_json(release, **about, written=datetime.now(UTC).date())
+            entry = render_registry(release, **about, written=datetime.now(UTC).date())
             write_file(asked.registry, entry, force=asked.force)
             typer.echo(f"Written: {asked.registry}", err=True)
 
 
 @takes(
     "records delta json",
-    records=place("Release records, as dimfree mean --json writes them.", "RECORD...", list[Path]),
-    delta=Argument(REQUIRED, "The delta that you accept for all of them together.", float),
+    records=place("Release files (dimfree mean --json).", "RELEASE...", list[Path]),
+    delta=Argument(REQUIRED, "Delta of all releases together.", float),
     json=JSON,
 )
 def compose(asked: Any) -> None:
-    """State the guarantee of several releases about the same people.
+    """Compose several releases about the same people into one guarantee.
 
-    That is less than their epsilons added up. Refused releases count, too:
-    their budget is spent. Means of groups count as one. No table is read.
+    The epsilon is smaller than the sum of their epsilons. Refused releases
+    count, since their budget is spent. Group means count as one release.
 
-    Example: two looks at the same patients.
+    Example: two releases about the same patients.
 
       dimfree compose first.json second.json --delta 2e-6
 
-    Budgets must have been chosen without looking at earlier outputs.
+    Choose all budgets before the first release; else use a privacy ledger.
     """
-    together = dimfree.compose([read_record(path) for path in asked.records])
+    together = dimfree.compose([dimfree.load(path) for path in asked.records])
     typer.echo(json.dumps(together.to_dict(asked.delta), indent=2) if asked.json else together.statement(asked.delta))
 
 
-def read_record(path: Path) -> "dimfree.Release | dimfree.Means":
-    """Read a release record; an error names the file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        return dimfree.Means.from_json(text) if '"means"' in text[:40] else dimfree.Release.from_json(text)
-    except (OSError, UnicodeDecodeError):
-        raise InvalidFile(f"{str(path)!r} cannot be read: pass a record that dimfree mean --json wrote.") from None
-    except InvalidFile as error:
-        raise InvalidFile(f"{str(path)!r}: {error}") from None
-
-
 def _content(
-    page: Path, release: "dimfree.Release | dimfree.Means", level: float, about: dict[str, Any]
+    page: Path, release: "dimfree.Release | dimfree.GroupMeans", level: float, about: dict[str, Any]
 ) -> str | bytes:
-    """What the ending of the path asks for."""
+    """Make the content that the ending of the path names."""
     ending = page.suffix.lower()
     if ending == PAGE:
-        from dimfree.report.page import report_html
+        from dimfree.report.page import render_report
 
-        return report_html(release, **about, level=level)
+        return render_report(release, **about, level=level)
     if ending in PICTURES:
-        from dimfree.results.tables import picture_bytes
+        from dimfree.results.tables import encode_picture
 
-        return picture_bytes(release.plot(level=level), ending)
-    from dimfree.results.tables import mean_bytes
+        return encode_picture(release.plot(level=level), ending)
+    from dimfree.results.tables import encode_table
 
-    return mean_bytes(page, release, level)
+    return encode_table(page, release, level)
 
 
 def _from_ledger(asked: Any, release: Any) -> tuple[list[tuple[str, str]], str | None]:
-    """The state of the ledger, and the purpose: as given, or of the one debit with this guarantee."""
+    """Return the state of the ledger, and the purpose: as given, or that of the one charge with this guarantee."""
     if asked.dataset is None:
-        raise InvalidParameter("Expected --dataset NAME with --ledger: whose ledger in the file.")
-    found, guarantee = dimfree.Ledger(asked.ledger, asked.dataset), release.guarantee
+        raise InvalidParameterError("--ledger FILE needs --dataset NAME.")
+    found, guarantee = dimfree.PrivacyLedger(asked.ledger, asked.dataset), release.guarantee
     debits = [entry.content for entry in found.entries() if entry.event == "debit"]
     budget = (guarantee.epsilon, guarantee.delta)
     alike = [debit["purpose"] for debit in debits if (debit["epsilon"], debit["delta"]) == budget]
-    return list(ledger_rows(found)), asked.purpose or (alike[0] if len(alike) == 1 else None)
+    return list(describe_ledger(found)), asked.purpose or (alike[0] if len(alike) == 1 else None)
 
 
-def command_text(context: typer.Context) -> str:
-    """The command that runs, as it was typed but for folders: they tell a reader nothing, and may name people.
+def format_command(context: typer.Context) -> str:
+    """Return the running command without folders, which may name people; one option per line.
 
-    One flag a line, so that no page breaks a flag in two.
+    A name with bytes that are not text has a question mark.
     """
     lines = [["dimfree", context.info_name or ""]]
     for parameter in context.command.params:
@@ -162,7 +147,7 @@ def command_text(context: typer.Context) -> str:
         else:
             lines.append([parameter.opts[0], *words])
     text = " \\\n    ".join(map(shlex.join, lines))
-    return text.encode(errors="replace").decode()  # of a name with bytes that are no text the page has a question mark
+    return text.encode(errors="replace").decode()
 
 
 def _omit_folders(name: str, value: object) -> str:

@@ -1,7 +1,7 @@
 """Rows of numbers, one per record: a dense array, the stored entries of a sparse matrix, or a tensor on a GPU.
 
-What is computed from any of them is the same to the last bit: maps act on one entry and its column, and sums are of
-whole numbers. Proofs: proofs/rows/clip.md, proofs/statistics/friends.md.
+Results are the same, bit for bit, for all three: maps act on one entry and its column, and sums are of integers.
+Proofs: proofs/rows/clip.md, proofs/statistics/friends.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,15 +19,15 @@ from dimfree.threads import in_order
 
 Mask = Booleans
 Columns: TypeAlias = slice | NDArray[np.integer[Any]]
-Entrywise: TypeAlias = Callable[[Floats, Columns, float], Floats]  # of entries, their columns and a step: in steps
+Entrywise: TypeAlias = Callable[[Floats, Columns, float], Floats]  # entries, their columns and a step -> steps
 
 ALL = slice(None)
-_LONG = 2**13  # entries of a row: for more, BLAS starts threads of its own beside ours, which takes far longer
+_LONG = 2**13  # entries of a row; above, BLAS starts threads of its own next to ours, which is far slower
 
 
 @dataclass(frozen=True, repr=False)
 class SparseRows:
-    """Private: rows of whole or real numbers; an entry that is not stored is zero."""
+    """Private: rows of integers or floats; an entry that is not stored is zero."""
 
     __array_ufunc__ = None  # NumPy leaves operators to this class
 
@@ -42,12 +42,12 @@ class SparseRows:
 
     @property
     def values(self) -> NDArray[Any]:
-        """The stored entries, row after row."""
+        """Return the stored entries, row by row."""
         return self.matrix.data
 
     @property
     def columns(self) -> NDArray[np.integer[Any]]:
-        """Where each of them stands."""
+        """Return the column of each stored entry."""
         return self.matrix.indices
 
     @property
@@ -55,30 +55,30 @@ class SparseRows:
         return np.diff(self.matrix.indptr)
 
     def __getitem__(self, key: Any) -> "SparseRows":
-        """Some rows, or `[:, columns]`: always a table again, never a single row's numbers."""
+        """Return some rows, or `[:, columns]`, always as a table."""
         return SparseRows(self.matrix[key])
 
     def toarray(self) -> NDArray[Any]:
         return self.matrix.toarray()
 
     def with_values(self, values: NDArray[Any]) -> "SparseRows":
-        """The same entries stored, with other values: for maps that leave zero where it is."""
+        """Return the same stored entries with other values, for maps that keep zero."""
         parts = (values, self.matrix.indices, self.matrix.indptr)
         return SparseRows(sparse.csr_array(parts, shape=self.matrix.shape, copy=False))
 
-    def spread(self, of_rows: NDArray[Any]) -> NDArray[Any]:
-        """A number of each row, once for every entry the row stores."""
+    def repeat_by_row(self, of_rows: NDArray[Any]) -> NDArray[Any]:
+        """Repeat one number per row for every entry that the row stores."""
         return np.repeat(of_rows, self.stored)
 
-    def sums(self, entries: NDArray[Any]) -> NDArray[Any]:
-        return self._reduced(np.add, entries)
+    def sum_rows(self, entries: NDArray[Any]) -> NDArray[Any]:
+        return self._reduce(np.add, entries)
 
     def peaks(self) -> NDArray[Any]:
-        """The largest absolute value in each row, zero included."""
-        return self._reduced(np.maximum, np.abs(self.values))
+        """Return the largest absolute value of each row, zero included."""
+        return self._reduce(np.maximum, np.abs(self.values))
 
     def __sub__(self, other: "SparseRows") -> "SparseRows":
-        """Row by row; or every row less the single one given."""
+        """Subtract row by row, or a single row from every row."""
         if len(other) == len(self):
             return SparseRows(self.matrix - other.matrix)
         ends = np.arange(len(self) + 1) * len(other.values)
@@ -88,9 +88,9 @@ class SparseRows:
     def __rmatmul__(self, weights: NDArray[Any]) -> NDArray[Any]:
         return weights @ self.matrix
 
-    def _reduced(self, by: np.ufunc, entries: NDArray[Any]) -> NDArray[Any]:
+    def _reduce(self, by: np.ufunc, entries: NDArray[Any]) -> NDArray[Any]:
         reduced = np.zeros(len(self), dtype=entries.dtype)
-        some = self.stored > 0  # a row without entries would be given its successor's
+        some = self.stored > 0  # reduceat gives a row without entries the next row's entry
         if some.any():
             reduced[some] = by.reduceat(entries, self.matrix.indptr[:-1][some])
         return reduced
@@ -102,17 +102,17 @@ Table: TypeAlias = NDArray[Any] | SparseRows | DeviceRows
 
 
 def width(rows: Table) -> int:
-    """How many entries a row takes, at most; one at least."""
+    """Return the largest number of entries that a row stores, at least 1."""
     return max(1, int(rows.stored.max(initial=0)) if isinstance(rows, SparseRows) else rows.shape[1])
 
 
-def minus(rows: Any, others: Any) -> Any:
-    """Row by row, or every row less a single one: both tables of the same kind."""
+def subtract_rows(rows: Any, others: Any) -> Any:
+    """Subtract row by row, or a single row from every row; both tables are of one kind."""
     return rows - others
 
 
-def one_row(rows: IntegerRows, which: Integers) -> IntegerRows:
-    """A table of one row among those named: the first, or of sparse ones the first that adds few entries to others."""
+def pick_row(rows: IntegerRows, which: Integers) -> IntegerRows:
+    """Return one of the rows `which` as a table: the first, or in a sparse table the first with few entries."""
     first = 0
     if isinstance(rows, SparseRows):
         stored = rows.stored[which]
@@ -120,19 +120,19 @@ def one_row(rows: IntegerRows, which: Integers) -> IntegerRows:
     return rows[which[first : first + 1]]
 
 
-def densely(rows: Table) -> NDArray[Any]:
+def to_dense(rows: Table) -> NDArray[Any]:
     return rows.toarray() if isinstance(rows, SparseRows | DeviceRows) else rows
 
 
 def peaks(rows: Rows) -> Floats:
-    """The largest absolute value in each row; no number where an entry is none."""
+    """Return the largest absolute value of each row; NaN if an entry is NaN."""
     if isinstance(rows, SparseRows | DeviceRows):
         return rows.peaks()
     return np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
 
 
 def float_squares(rows: Floats) -> Floats:
-    """The sum of squares of each row in floats, added up in some order."""
+    """Sum the squares of each row in floats, in any order."""
     some = rows[:, :_LONG]
     total = np.vecdot(some, some)
     for start in range(_LONG, rows.shape[1], _LONG):
@@ -141,18 +141,18 @@ def float_squares(rows: Floats) -> Floats:
     return total
 
 
-def gathered(parts: Iterable[tuple[Table, Mask]], shape: tuple[int, int], dtype: type, threads: int = 1) -> Any:
-    """The marked rows of the parts below each other; `shape` has space for all. Unmarked rows take no memory."""
+def gather_rows(parts: Iterable[tuple[Table, Mask]], shape: tuple[int, int], dtype: type, threads: int = 1) -> Any:
+    """Stack the marked rows of the parts; `shape` has space for all. Unmarked rows take no memory."""
     waiting: Iterator[tuple[Any, Mask]] = iter(parts)
     first = next(waiting, None)
     if first is not None and not isinstance(first[0], np.ndarray):
         kept = [rows if marked.all() else rows[marked] for rows, marked in chain([first], waiting)]
         if isinstance(kept[0], DeviceRows):
-            return DeviceRows.stacked(kept)
+            return DeviceRows.stack_rows(kept)
         return SparseRows(sparse.vstack([rows.matrix for rows in kept], format="csr"))
     table: NDArray[Any] = np.empty(shape, dtype=dtype)
     dense = () if first is None else chain([first], waiting)
-    del first  # no part is held to the end
+    del first  # frees the part
 
     def with_places() -> Iterator[tuple[NDArray[Any], NDArray[np.intp], NDArray[Any]]]:
         filled = 0
@@ -162,10 +162,10 @@ def gathered(parts: Iterable[tuple[Table, Mask]], shape: tuple[int, int], dtype:
             filled += len(which)
             del rows
 
-    return table[: sum(in_order(_copied, with_places(), threads))]
+    return table[: sum(in_order(_copy_rows, with_places(), threads))]
 
 
-def _copied(part: tuple[NDArray[Any], NDArray[np.intp], NDArray[Any]]) -> int:
+def _copy_rows(part: tuple[NDArray[Any], NDArray[np.intp], NDArray[Any]]) -> int:
     rows, which, place = part
     rows.take(which, axis=0, out=place, mode="clip")  # "raise" would make a copy
     return len(which)

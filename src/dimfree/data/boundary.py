@@ -1,7 +1,7 @@
-"""The boundary to other libraries: nothing that they raise or warn crosses it.
+"""The boundary to other libraries: none of their errors and warnings crosses it.
 
-Readers, frames, query engines, schedulers and the objects of a caller quote cells, lines and numbers of rows in
-exceptions, their chains and notes, and in warnings. Each call of one of them that sees records stands in a `boundary`.
+Readers, frames, query engines, schedulers and the objects of a caller quote cells, lines and row counts in exceptions,
+their chains and notes, and in warnings. Each call of another library that sees records runs inside a `boundary`.
 """
 
 import sys
@@ -13,32 +13,32 @@ from typing import Any
 
 import numpy as np
 
-from dimfree.errors import NO_MEMORY, DimfreeError, OutOfMemory, raise_alone
+from dimfree.errors import NO_MEMORY, DimfreeError, OutOfMemoryError, raise_alone
 
-_PANIC = "PanicException"  # of Rust, as polars raises it: no Exception by its type
+_PANIC = "PanicException"  # raised by polars from Rust; not a subclass of Exception
 
 
 @contextmanager
 def boundary(reword: Callable[[BaseException], DimfreeError]) -> Iterator[None]:
-    """Replace every error of another library in this block by the error of dimfree that `reword` gives for it.
+    """Replace every error of another library in this block by `reword(error)`, an error of dimfree.
 
-    Errors of dimfree keep their text; a MemoryError becomes OutOfMemory; an interrupt passes. All lose their cause,
-    context and notes. Warnings and floating-point errors are dropped. The block must not yield.
+    Errors of dimfree keep their text; a MemoryError becomes OutOfMemoryError; an interrupt passes. All lose their
+    cause, context and notes. Warnings and floating-point errors are dropped. The block must not yield.
     """
     try:
-        with np.errstate(all="ignore"), _without_warnings():
+        with np.errstate(all="ignore"), _drop_warnings():
             yield
     except DimfreeError as error:
         raise_alone(error)
     except MemoryError:
-        raise_alone(OutOfMemory(NO_MEMORY))
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it does not leave unchanged
+        raise_alone(OutOfMemoryError(NO_MEMORY))
+    except BaseException as error:  # noqa: BLE001 - no foreign error may pass
         is_theirs = isinstance(error, Exception) or type(error).__name__ == _PANIC
         raise_alone(reword(error) if is_theirs else error)
 
 
 def attempt(read: Callable[[], Any], other: Any = None) -> Any:
-    """Return what `read` returns, or `other` where it raises: an error that may quote an entry is dropped."""
+    """Return `read()`, or `other` if it raises: its error may quote an entry and is dropped."""
     try:
         return read()
     except MemoryError:
@@ -50,15 +50,15 @@ def attempt(read: Callable[[], Any], other: Any = None) -> Any:
 
 
 _lock = threading.Lock()
-_inside = 0  # blocks that are open, in all threads
-_filters = ExitStack()  # restores the filters of the process
+_inside = 0  # number of open blocks in all threads
+_filters = ExitStack()  # restores the warning filters of the process
 
 
 @contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Drop all warnings while any thread is in such a block: the filters belong to the process."""
+def _drop_warnings() -> Iterator[None]:
+    """Drop all warnings while any thread is in such a block, since filters belong to the process."""
     global _inside
-    if getattr(sys.flags, "context_aware_warnings", False):  # filters belong to the context
+    if getattr(sys.flags, "context_aware_warnings", False):  # then filters belong to the context
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield

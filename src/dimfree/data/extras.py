@@ -1,4 +1,4 @@
-"""Other libraries, imported at their first use: a release imports none that its table does not need."""
+"""Other libraries, imported at first use: a release imports only those that its table needs."""
 
 import importlib
 import sys
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Package:
-    """A module that is imported when it is first asked for a name, other than those Python asks of every object."""
+    """A module that is imported when one of its names is first used, dunder names excepted."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -21,7 +21,7 @@ class Sparse(Package):
     """SciPy's sparse matrices."""
 
     def issparse(self, table: object) -> bool:
-        """Whether this is one of them: there is none before `scipy.sparse` was imported."""
+        """Return whether this is a sparse matrix; none exists before `scipy.sparse` is imported."""
         known = getattr(sys.modules.get(self._name), "issparse", None)
         return known is not None and bool(known(table))
 

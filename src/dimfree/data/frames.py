@@ -1,6 +1,6 @@
-"""Frames of pandas, polars and Arrow as arrays of numbers: a column at a time, after a check of names and types.
+"""Convert frames of pandas, polars and Arrow to arrays of numbers, by column, after a check of names and types.
 
-One table describes what is particular to each library. Errors state columns and types, never a value.
+One table describes each library. Errors state columns and types, never a value.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,45 +13,45 @@ from numpy.typing import NDArray
 
 from dimfree._validate.column_names import check_names, check_untyped_names
 from dimfree.data.columns import refuse_types
-from dimfree.data.entries import floats_of, listed
+from dimfree.data.entries import list_entries, parse_floats
 from dimfree.data.extras import arrow, arrow_types, pandas_types, polars
-from dimfree.errors import InvalidRecords
+from dimfree.errors import InvalidDataError
 
-_LEFT_OUT = 2  # columns of integer labels that may be missing among 0, 1, 2...: keys of units and of groups
+_LEFT_OUT = 2  # integer labels that may be missing in 0, 1, 2, …: the columns of privacy IDs and of groups
 
 
 @dataclass(frozen=True)
 class Library:
-    """What is particular to the frames of a library, which is imported by its own frames alone."""
+    """The operations of a library on its frames; the library is imported by its own frames alone."""
 
     mark: str  # an attribute that only its tables have
     labels: Callable[[Any], Iterable[Any]]
     take: Callable[[Any, list[int]], Any]  # some columns
     column: Callable[[Any, int], Any]
     types: Callable[[Any], Iterable[Any]]
-    is_number: Callable[[Any], bool]  # of a type: real numbers, truth, or nothing at all
-    is_loose: Callable[[Any], bool]  # what one entry may make of a column: text, objects
+    is_number: Callable[[Any], bool]  # a type of real numbers, booleans, or nulls alone
+    is_loose: Callable[[Any], bool]  # a type that one entry may give a whole column: text, objects
     floats: Callable[[Any], Any]  # the numbers of a column of such a type; null becomes NaN
     entries: tuple[Callable[[Any], Any], Callable[[Any, int], Any]]  # all of a column, and one of them
 
 
 def from_frame(X: Any, library: Library, lenient: bool) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    """Return the numbers of a frame and the names of its columns; `lenient` as in `source_of`."""
+    """Return the numbers of a frame and the names of its columns; `lenient` as in `open_source`."""
     labels, types = list(library.labels(X)), list(library.types(X))
     if library is ARROW and is_lists(X.schema):
         return arrow_floats(X), None
     names = tuple(map(str, labels))
-    loose = lenient or len(X) == 0  # without rows, nothing has declared a type
+    loose = lenient or len(X) == 0  # without rows, no type is declared
     numbers = check_labels(labels, types, library, lenient=lenient)
     supported = [number or (loose and library.is_loose(type_)) for type_, number in zip(types, numbers, strict=True)]
-    may_lack = _may_lack(X.schema, supported) if library is ARROW else None
+    may_lack = _list_nullable(X.schema, supported) if library is ARROW else None
     refuse_types(names, types, supported, may_lack=may_lack, strict=not lenient)
     if library is PANDAS and all(numbers):
         return X.to_numpy(dtype=np.float64, na_value=np.nan, copy=True), names
     values = np.empty(X.shape, order="F")  # filled column by column
     for at, number in enumerate(numbers):
         column = library.column(X, at)
-        values[:, at] = library.floats(column) if number else floats_of(listed(column, *library.entries))
+        values[:, at] = library.floats(column) if number else parse_floats(list_entries(column, *library.entries))
     return values, names
 
 
@@ -72,7 +72,7 @@ def check_labels(
 
 
 def _parts(labels: Iterable[Any]) -> list[Any]:
-    """Labels; one of several levels becomes several."""
+    """Return the labels; a label of several levels becomes several."""
     return [part for label in labels for part in (label if isinstance(label, tuple) else (label,))]
 
 
@@ -81,7 +81,7 @@ def _is_pandas(dtype: Any, *kinds: str) -> bool:
 
 
 def _polars_floats(column: Any) -> Any:
-    if column.dtype.is_decimal():  # by its text, to the nearest float whatever the scale of the column
+    if column.dtype.is_decimal():  # through text, to the nearest float at every scale
         column = column.cast(polars.String)
     return column.cast(polars.Float64).to_numpy()
 
@@ -91,7 +91,7 @@ def _is_arrow(type_: Any, *kinds: str) -> bool:
 
 
 def is_arrow_number(type_: Any) -> bool:
-    """Return whether a type is one of real numbers, truth, or nothing: a column of which every entry is missing."""
+    """Return whether a type is one of real numbers, booleans, or nulls alone."""
     return _is_arrow(type_, "integer", "floating", "boolean", "decimal", "null")
 
 
@@ -100,7 +100,7 @@ def is_arrow_text(type_: Any) -> bool:
 
 
 def _arrow_column_floats(column: Any) -> NDArray[np.float64]:
-    """Every number as the nearest float; decimals by their text, since their scale would change the last bits."""
+    """Convert each number to the nearest float; decimals through text, since their scale changes the last bits."""
     if arrow_types.is_decimal(column.type):
         column = column.cast(arrow.string())
     return np.asarray(column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
@@ -111,7 +111,7 @@ def is_lists(schema: Any) -> bool:
 
 
 def arrow_floats(table: Any) -> NDArray[np.float64]:
-    """Return the numbers of a table of Arrow whose schema was checked: numeric columns, or one of fixed-size lists."""
+    """Return the numbers of an Arrow table with a checked schema: numeric columns, or one of fixed-size lists."""
     if not is_lists(table.schema):
         values = np.empty(table.shape, order="F")
         for at, column in enumerate(table.columns):
@@ -119,8 +119,8 @@ def arrow_floats(table: Any) -> NDArray[np.float64]:
         return values
     column, type_ = table.column(0), table.schema.types[0]
     if not is_arrow_number(type_.value_type):
-        raise InvalidRecords(
-            "The list column does not hold real numbers: make lists of numbers. No budget was charged."
+        raise InvalidDataError(
+            "The list column does not contain real numbers. Pass lists of numbers. No budget was charged."
         )
     chunks = getattr(column, "chunks", [column])
     whole = arrow.concat_arrays(chunks) if chunks else arrow.array([], type=type_)
@@ -131,18 +131,18 @@ def arrow_floats(table: Any) -> NDArray[np.float64]:
 
 
 def check_arrow_types(schema: Any, texts: Sequence[str]) -> None:
-    """Refuse columns of a file by type; columns of text among `texts` are read."""
+    """Refuse columns of a file by type; columns of text in `texts` are accepted."""
     if not is_lists(schema):
         supported = [is_arrow_number(field.type) or field.name in texts for field in schema]
-        refuse_types(schema.names, schema.types, supported, may_lack=_may_lack(schema, supported), texts=texts)
+        refuse_types(schema.names, schema.types, supported, may_lack=_list_nullable(schema, supported), texts=texts)
 
 
-def _may_lack(schema: Any, supported: Sequence[bool]) -> list[str] | None:
-    """The supported columns that may have missing cells by their types; None where nobody declared it."""
+def _list_nullable(schema: Any, supported: Sequence[bool]) -> list[str] | None:
+    """Return the supported columns whose types allow missing cells; None if the schema does not declare it."""
     usable = [field for field, fits in zip(schema, supported, strict=True) if fits]
     nullable = [field.name for field in usable if field.nullable]
-    told = len(nullable) < len(usable) or all(_is_arrow(field.type, "null") for field in usable)
-    return nullable if told else None
+    is_declared = len(nullable) < len(usable) or all(_is_arrow(field.type, "null") for field in usable)
+    return nullable if is_declared else None
 
 
 PANDAS = Library(

@@ -1,4 +1,4 @@
-"""The release as an OpenDP measurement, for a Context, an odometer or a filter beside OpenDP's own measurements.
+"""The release as an OpenDP measurement, for a Context, an odometer or a filter with other OpenDP measurements.
 
 `import opendp` below is the library: imports are absolute, and this module is `dimfree.interop.opendp`.
 """
@@ -7,34 +7,36 @@ import math
 import warnings
 from fractions import Fraction
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dimfree._validate import check_at_least, check_columns, check_count, check_kind, is_word
-from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.accounting.budget import MIN_DELTA, MIN_EPSILON, Budget, Neighbors
 from dimfree.bases import as_basis, check_basis
-from dimfree.errors import DimfreeError, InvalidParameter, InvalidRecords, raise_alone
+from dimfree.errors import DimfreeError, InvalidDataError, InvalidParameterError, raise_alone
 from dimfree.noise import Noise, SeededNoise, SystemNoise
 from dimfree.options import AUTO, Options
 from dimfree.release import release_mean
-from dimfree.request import Learned, Objective
+from dimfree.request import Objective
 from dimfree.results.release import Release
-from dimfree.shapes import Shape, as_shape
+from dimfree.shapes import as_covariance
 
 RELATIONS = {
-    "SymmetricDistance": Neighbours.ADD_REMOVE,
-    "InsertDeleteDistance": Neighbours.ADD_REMOVE,
-    "ChangeOneDistance": Neighbours.REPLACE_ONE,
-    "HammingDistance": Neighbours.REPLACE_ONE,
+    "SymmetricDistance": Neighbors.ADD_REMOVE,
+    "InsertDeleteDistance": Neighbors.ADD_REMOVE,
+    "ChangeOneDistance": Neighbors.REPLACE_ONE,
+    "HammingDistance": Neighbors.REPLACE_ONE,
 }
-UNORDERED = ("SymmetricDistance", "ChangeOneDistance")  # between multisets: the order of rows must not matter
+UNORDERED = ("SymmetricDistance", "ChangeOneDistance")  # distances between multisets, without an order of rows
 FEATURES = ("contrib", "honest-but-curious")
 
-_ROUNDING = 1 + 1e-12  # above every rounding of a group's delta: exp of at most 709, whose argument is off by 2^-53
+_ROUNDING = (
+    1 + 1e-12
+)  # above the rounding of a group delta: exp of at most 709, with relative error 2^-53 of its argument
 _KEYS = 2**62
-_A_DOMAIN = "Pass opendp.prelude.numpy.array2_domain(T=float, num_columns=d)"
+_DOMAIN_REMEDY = "Pass opendp.prelude.numpy.array2_domain(T=float, num_columns=d)"
 
 
 def make_private_mean(
@@ -45,24 +47,23 @@ def make_private_mean(
     *,
     objective: Objective = "auto",
     covariance: ArrayLike | None = None,
-    shape: Shape | Learned | None = None,
     basis: Any = AUTO,
     options: Options = Options(),
 ) -> Any:
-    """An OpenDP Measurement whose answer is a `Release`: the mean of the rows, or a refusal, (epsilon, delta)-private.
+    """Return an OpenDP measurement that releases the mean of the rows, or a refusal, as a `Release`.
 
-    Guarantee: for arrays at distance 1, answers are (epsilon, delta)-indistinguishable; at distance k the map gives
-    what k steps leave of that, rounded up (`group_loss`). The measure is Approximate(MaxDivergence).
+    Guarantee: for arrays at distance 1, outputs are (epsilon, delta)-indistinguishable; at distance k the privacy map
+    returns group privacy, rounded up (`group_loss`). The measure is Approximate(MaxDivergence).
 
     Parameters
     ----------
     input_domain : OpenDP domain
-        `dp.numpy.array2_domain(T=float, num_columns=d)`: the number of columns is schema and must be there.
+        `dp.numpy.array2_domain(T=float, num_columns=d)`. The number of columns is required, because it is public.
     input_metric : OpenDP metric
-        What one step is. SymmetricDistance and InsertDeleteDistance count rows added and removed (a replacement is 2).
-        ChangeOneDistance and HammingDistance count rows replaced and take the number of rows as public.
-    epsilon, delta, objective, covariance, shape, basis, options
-        As in `release_mean`. Rows that are not finite have no weight. Objective "auto" is "total" here.
+        The neighboring relation. SymmetricDistance and InsertDeleteDistance count added and removed rows (a replacement
+        is 2). ChangeOneDistance and HammingDistance count replaced rows; the number of rows is public.
+    epsilon, delta, objective, covariance, basis, options
+        See `release_mean`. Rows that are not finite have no weight. Objective "auto" is "total" here.
 
     Returns
     -------
@@ -70,35 +71,35 @@ def make_private_mean(
 
     Notes
     -----
-    Measurements of one's own need `dp.enable_features("contrib", "honest-but-curious")`: OpenDP takes our word for the
-    map (proofs/README.md). In a Context, after `dp.register(make_private_mean)`: `context.query().private_mean(1.0,
-    1e-7)`; without epsilon, OpenDP finds the one that the query's allowance leaves.
+    User measurements need `dp.enable_features("contrib", "honest-but-curious")`: OpenDP does not verify the privacy map
+    (proofs/README.md). In a Context, after `dp.register(make_private_mean)`: `context.query().private_mean(1.0,
+    1e-7)`; without epsilon, OpenDP uses the largest one that the remaining budget allows.
     """
-    dimension, size = _schema(input_domain)
+    dimension, size = _read_schema(input_domain)
     kind = str(input_metric.type) if hasattr(input_metric, "type") else type(input_metric).__name__
     if kind not in RELATIONS:
-        raise InvalidParameter(f"Expected input_metric={kind} to be one of {', '.join(RELATIONS)}.")
+        raise InvalidParameterError(f"`input_metric` must be one of {', '.join(RELATIONS)}, got {kind}.")
     budget = Budget(epsilon, delta)
-    check_at_least("epsilon", budget.epsilon, SMALLEST_EPSILON)
-    check_at_least("delta", budget.delta, SMALLEST_DELTA)
+    check_at_least("epsilon", budget.epsilon, MIN_EPSILON)
+    check_at_least("delta", budget.delta, MIN_DELTA)
     check_columns(dimension, budget.epsilon)
-    known, axes = _opened(covariance, shape, basis, dimension)
-    given: dict[str, Any] = {"objective": objective, "shape": known, "basis": axes, "options": options}
-    given["neighbours"] = RELATIONS[kind]
-    # about nobody, at a budget whose plan is kept: a wrong parameter fails now, not when a Context has charged for it
+    known, axes = _convert_prior(covariance, basis, dimension)
+    given: dict[str, Any] = {"objective": objective, "covariance": known, "basis": axes, "options": options}
+    given["neighbors"] = RELATIONS[kind]
+    # a release of no rows: a wrong parameter fails now, not after a Context has charged for it
     release_mean(np.empty((0, dimension)), epsilon=1.0, delta=1e-6, noise=SeededNoise(0), **given)
-    public_size = size if RELATIONS[kind] is Neighbours.REPLACE_ONE else None
+    public_size = size if RELATIONS[kind] is Neighbors.REPLACE_ONE else None
 
     def answer(X: object) -> Release:
-        table, noise = _table(X, dimension, public_size), SystemNoise()
-        return _spoken(_shuffled(table, noise) if kind in UNORDERED else table, budget, given, noise)
+        table, noise = _check_table(X, dimension, public_size), SystemNoise()
+        return _redact_errors(_shuffle(table, noise) if kind in UNORDERED else table, budget, given, noise)
 
     import opendp.prelude as dp
     from opendp.mod import GLOBAL_FEATURES
 
     if set(FEATURES) - set(GLOBAL_FEATURES):
-        raise InvalidParameter(
-            "OpenDP asks for your consent to measurements that are not its own: call "
+        raise InvalidParameterError(
+            "OpenDP requires consent to user measurements: call "
             'opendp.prelude.enable_features("contrib", "honest-but-curious") first.'
         )
     with warnings.catch_warnings():
@@ -109,10 +110,9 @@ def make_private_mean(
 
 
 def group_loss(budget: Budget, steps: int) -> tuple[float, float]:
-    """(epsilon, delta) between arrays that are `steps` apart, rounded up: k epsilon, and delta Σ_{i<k} e^{i epsilon}.
+    """Return (epsilon, delta) for arrays `steps` apart, rounded up: k epsilon and delta Σ_{i<k} e^{i epsilon}.
 
-    Go from one array to the other step by step; each step multiplies what was before by e^epsilon and adds delta. A
-    delta of 1 promises nothing, which always holds.
+    Group privacy: each step multiplies by e^epsilon and adds delta. A delta of 1 always holds.
     """
     check_kind("budget", budget, Budget)
     steps = check_count("steps", steps, least=0)
@@ -128,46 +128,45 @@ def group_loss(budget: Budget, steps: int) -> tuple[float, float]:
     return total, min(1.0, budget.delta * (math.expm1(total) / math.expm1(budget.epsilon)) * _ROUNDING)
 
 
-def _schema(domain: Any) -> tuple[int, int | None]:
-    """How many columns, and how many rows where the domain says so; NaN is for us to deal with, whatever it says."""
+def _read_schema(domain: Any) -> tuple[int, int | None]:
+    """Return the number of columns, and of rows if the domain has it; NaN is handled in any case."""
     schema: Any = getattr(domain, "descriptor", None)
     if type(schema).__name__ != "NPArray2Domain":
-        raise InvalidParameter(f"Expected input_domain to be one of two-dimensional NumPy arrays. {_A_DOMAIN}.")
+        raise InvalidParameterError(
+            f"`input_domain` must be a domain of two-dimensional NumPy arrays. {_DOMAIN_REMEDY}."
+        )
     if schema.num_columns is None:
-        raise InvalidParameter(f"Expected input_domain with num_columns, which is public. {_A_DOMAIN}.")
+        raise InvalidParameterError(f"`input_domain` must have num_columns, which is public. {_DOMAIN_REMEDY}.")
     if schema.num_columns < 1 or str(schema.T) == "String":
-        raise InvalidParameter(f"Expected input_domain of numbers with at least one column. {_A_DOMAIN}.")
+        raise InvalidParameterError(f"`input_domain` must hold numbers and at least one column. {_DOMAIN_REMEDY}.")
     return int(schema.num_columns), schema.size
 
 
-def _opened(known: ArrayLike | None, shape: Shape | str | None, basis: Any, dimension: int) -> tuple[Any, Any]:
-    """A known shape and a given basis, made once for all calls; or the names of what is learned."""
+def _convert_prior(covariance: Any, basis: Any, dimension: int) -> tuple[Any, Any]:
+    """Convert a given covariance and basis once for all calls."""
     check_basis(basis)
-    is_learned = known is None and (shape is None or (isinstance(shape, str) and shape in get_args(Learned)))
     is_open = basis is None or is_word(basis, AUTO)
-    return (
-        shape if is_learned else as_shape(known, shape, dimension),
-        basis if is_open else as_basis(basis, dimension),
-    )
+    known = None if covariance is None else as_covariance(covariance, dimension)
+    return known, basis if is_open else as_basis(basis, dimension)
 
 
-def _table(X: object, dimension: int, size: int | None) -> NDArray[np.float64]:
-    """OpenDP does not look at what a user measurement is given, so we do; errors speak of the schema."""
+def _check_table(X: object, dimension: int, size: int | None) -> NDArray[np.float64]:
+    """Check the argument against the domain, since OpenDP does not; errors name the schema alone."""
     if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray) or X.dtype.kind not in "biuf":
-        raise InvalidRecords("Expected a NumPy array of real numbers, without a mask, as the domain says.")
+        raise InvalidDataError("The argument must be a NumPy array of real numbers without a mask, as in the domain.")
     if X.ndim != 2 or X.shape[1] != dimension:
-        raise InvalidRecords(f"Expected an array of rank 2 with {dimension} column(s), as the domain says.")
-    if size is not None and len(X) != size:  # public: the metric takes the number of rows as known
-        raise InvalidRecords(f"Expected an array of {size} rows, as the domain says.")
-    with np.errstate(all="ignore"):  # a long double beyond float64 becomes infinite, hence invalid
+        raise InvalidDataError(f"The argument must be an array of rank 2 with {dimension} column(s), as in the domain.")
+    if size is not None and len(X) != size:  # public under this metric
+        raise InvalidDataError(f"The argument must be an array of {size} rows, as in the domain.")
+    with np.errstate(all="ignore"):  # a long double beyond float64 becomes infinite and invalid
         return np.ascontiguousarray(X, dtype=np.float64)
 
 
-def _shuffled(table: NDArray[np.float64], noise: Noise) -> NDArray[np.float64]:
-    """The rows in a secret order, exactly uniform: that of independent keys, drawn again where two are alike.
+def _shuffle(table: NDArray[np.float64], noise: Noise) -> NDArray[np.float64]:
+    """Return the rows in a secret, exactly uniform order: the order of independent keys, drawn again after a tie.
 
-    So the answer is about the multiset. Uniform orders of neighbouring multisets can be coupled such that one list is
-    the other with one row inserted, or replaced in its place: what `release_mean` is proved for, and mixtures over
+    So the output depends on the multiset. Uniform orders of neighboring multisets can be coupled such that one list is
+    the other with one row inserted, or replaced in place. `release_mean` is proved for such pairs, and mixtures over
     coupled pairs keep its bound (joint convexity).
     """
     while True:
@@ -177,12 +176,13 @@ def _shuffled(table: NDArray[np.float64], noise: Noise) -> NDArray[np.float64]:
             return table[order]
 
 
-def _spoken(table: NDArray[np.float64], budget: Budget, given: dict[str, Any], noise: Noise) -> Release:
-    """OpenDP repeats an exception word for word: ours tell nothing of records, others are replaced."""
+def _redact_errors(table: NDArray[np.float64], budget: Budget, given: dict[str, Any], noise: Noise) -> Release:
+    """Release the mean; replace unexpected exceptions, because OpenDP repeats their text and it may quote records."""
     try:
-        promise: dict[str, Any] = {"epsilon": budget.epsilon, "delta": budget.delta}
-        return release_mean(table, **promise, on_missing="drop", noise=noise, **given)
+        return release_mean(
+            table, epsilon=budget.epsilon, delta=budget.delta, missing="complete-case", noise=noise, **given
+        )
     except DimfreeError:
         raise
-    except Exception:  # noqa: BLE001 - a mistake of ours; even then the data stay inside
-        raise_alone(RuntimeError("A mistake in dimfree; details are hidden because they may quote records."))
+    except Exception:  # noqa: BLE001 - a bug, which must not expose data
+        raise_alone(RuntimeError("Internal error in dimfree; details are hidden because they may quote records."))

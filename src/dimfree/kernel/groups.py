@@ -1,7 +1,7 @@
-"""Records of which each is in at most one group: private names, one table of all groups, one table of each group.
+"""Records in groups, each in at most one: private names, one table of all groups, one table of each group.
 
-Names that are not listed are published where enough people hold them (M4): each gets a noisy count, and is published if
-that reaches a threshold, which the key of one person reaches with small probability. Only names leave, no count.
+Names that are not listed are found by private partition selection (M4): each gets a noisy count, and is published if
+that reaches a threshold, which the key of one person reaches with small probability. Names are released, no count.
 Proofs: proofs/statistics/group_keys.md, proofs/kernel.md (G1).
 """
 
@@ -14,24 +14,24 @@ import numpy as np
 from scipy.special import ndtri
 
 from dimfree._types import Integers
-from dimfree.accounting.budget import CHANGED_RECORDS, Budget, Neighbours
+from dimfree.accounting.budget import CHANGED_RECORDS, Budget, Neighbors
 from dimfree.accounting.calibrate import calibrate_unlisted
-from dimfree.accounting.events import Costs, Gaussian, Unlisted, charged_gaussian, refining_bits
+from dimfree.accounting.events import Costs, Gaussian, Unlisted, charge_gaussian, refining_bits
 from dimfree.accounting.several_runs import Runs
-from dimfree.accounting.sharing import keys_opening
-from dimfree.data.people.labels import NOBODY, Key, alike, members, public_order
+from dimfree.accounting.sharing import price_key_search
+from dimfree.data.people.labels import NO_GROUP, Key, public_order, select_members, unify_keys
 from dimfree.data.records import Records
 from dimfree.kernel.parameters import KernelError
 from dimfree.kernel.session import ChargedNoise, Sealed
 from dimfree.kernel.table import PrivateTable
 from dimfree.noise import Noise
-from dimfree.shapes import Shape
+from dimfree.shapes import Covariance
 
 
 @dataclass(frozen=True)
 class GroupCosts:
-    """What is charged for groups, fixed before a record is read: a record takes part in the search for the names, in
-    the run over all groups, and in the run of its own group; the number of groups costs nothing (G1)."""
+    """The charges for groups, fixed before a record is read: a record takes part in the search for the names, in the
+    run over all groups, and in the run of its own group; the number of groups costs nothing (G1)."""
 
     budget: Budget  # of all groups together
     search: Budget | None  # of the search for the names; None if they are listed
@@ -41,7 +41,7 @@ class GroupCosts:
     @property
     def runs(self) -> tuple[Costs, ...]:
         """The runs that one record takes part in."""
-        search = () if self.search is None else (keys_opening(self.search),)
+        search = () if self.search is None else (price_key_search(self.search),)
         return *search, *(() if self.overall is None else (self.overall,)), self.group
 
 
@@ -54,7 +54,7 @@ class PrivateGroups(Sealed):
         self, records: Records, labels: Integers, names: tuple[Key, ...], costs: GroupCosts, noise: Noise
     ) -> None:
         """`names` are public; with a search they are all keys that occur, and private."""
-        if not Runs(costs.budget, Neighbours.ADD_REMOVE, costs.runs).delta() <= costs.budget.delta:
+        if not Runs(costs.budget, Neighbors.ADD_REMOVE, costs.runs).delta() <= costs.budget.delta:
             raise KernelError("The runs of the groups exceed the budget.")
         self._records, self._labels, self._names = records, labels, names
         self._costs, self._noise = costs, noise
@@ -69,69 +69,71 @@ class PrivateGroups(Sealed):
         return self._names
 
     def search(self) -> Costs:
-        """Release the names that many people hold (M4); once. The groups are those from now on."""
+        """Release the names that many people have (M4), once. They are the groups from then on."""
         budget = self._costs.search
         if budget is None or self._searches:
             raise KernelError("The names are searched once, if they are not listed.")
         self._searches = True
-        opening, branch = keys_opening(budget), calibrate_unlisted(budget)
-        event, bits, least = publishing(branch, opening.neighbours)
-        charged = Costs(budget, opening.neighbours, (), opening.menu, chosen=0, after=(event,))  # checks the charge
-        held, counts = key_counts(self._labels, len(self._names), lambda place: public_order(self._names[place]))
+        opening, branch = price_key_search(budget), calibrate_unlisted(budget)
+        event, bits, least = calibrate_publication(branch, opening.neighbors)
+        charged = Costs(budget, opening.neighbors, (), opening.branches, chosen=0, after=(event,))  # checks the charge
+        held, counts = count_keys(self._labels, len(self._names), lambda place: public_order(self._names[place]))
         noisy = counts * 2**bits + ChargedNoise(replace(event, dimension=len(held)), self._noise).draw(len(held))
         published = [place for place, count in zip(held, noisy, strict=True) if count >= least]
-        moved = np.full(len(self._names) + 1, NOBODY, dtype=np.int64)
+        moved = np.full(len(self._names) + 1, NO_GROUP, dtype=np.int64)
         moved[published] = np.arange(len(published))
-        self._records, self._labels = members(self._records, moved[self._labels])
-        self._names = alike(tuple(self._names[place] for place in published))
+        self._records, self._labels = select_members(self._records, moved[self._labels])
+        self._names = unify_keys(tuple(self._names[place] for place in published))
         self._searched = True  # last: an interrupted search releases nothing
         return charged
 
-    def overall(self, shape: Shape, *, by_entry: bool) -> PrivateTable:
+    def overall(self, shape: Covariance, *, by_entry: bool) -> PrivateTable:
         """Return the table of all groups together; once."""
         costs = self._costs.overall
         if costs is None:
             raise KernelError("No run over all groups is charged.")
         return self._table(None, self._records, costs, shape, by_entry)
 
-    def group(self, place: int, shape: Shape, *, by_entry: bool) -> PrivateTable:
+    def group(self, place: int, shape: Covariance, *, by_entry: bool) -> PrivateTable:
         """Return the table of one group; once each (G1)."""
         if type(place) is not int or not 0 <= place < len(self.names):
-            raise KernelError("A group is named by its place among the names.")
-        return self._table(place, self._records.chosen(self._labels == place), self._costs.group, shape, by_entry)
+            raise KernelError("A group is named by its position among the names.")
+        return self._table(place, self._records.select_rows(self._labels == place), self._costs.group, shape, by_entry)
 
-    def _table(self, which: int | None, records: Records, costs: Costs, shape: Shape, by_entry: bool) -> PrivateTable:
+    def _table(
+        self, which: int | None, records: Records, costs: Costs, shape: Covariance, by_entry: bool
+    ) -> PrivateTable:
         if not self._searched:
             raise KernelError("The names have not been released.")
         if which in self._given:
             raise KernelError("The table of a group is handed out once.")
         self._given.add(which)
-        return PrivateTable.holding(
-            records, shape, None, costs.budget, costs.neighbours, self._noise, by_entry=by_entry, expected=costs
+        return PrivateTable.from_records(
+            records, shape, None, costs.budget, costs.neighbors, self._noise, by_entry=by_entry, expected=costs
         )
 
 
-def publishing(branch: Unlisted, relation: Neighbours) -> tuple[Gaussian, int, int]:
-    """The cost of the noisy counts, the bits of their grid, and the least count that is published, in its steps. One
-    person moves one count by one, an exchange two counts (M2). Of the keys that one person has alone, one is published
+def calibrate_publication(branch: Unlisted, relation: Neighbors) -> tuple[Gaussian, int, int]:
+    """Return the cost of the noisy counts, the bits of their grid, and the least published count in grid steps. One
+    person changes one count by one, replacing a person two counts (M2). A key that one person has alone is published
     with probability `branch.failure` at most."""
     cells = CHANGED_RECORDS[relation]
     bits = refining_bits(math.sqrt(cells), branch.mu)
     moves = math.sqrt(cells) * 2**bits * (1 + 1e-15)
-    event = charged_gaussian(moves, branch.mu, cells, 1 / 2**bits, "which groups exist")
+    event = charge_gaussian(moves, branch.mu, cells, 1 / 2**bits, "which groups exist")
     distance = float(-ndtri(branch.failure / cells)) * (1 + 1e-12) + 1e-9
     return event, bits, 2**bits + math.ceil(event.stddev * distance) + 1
 
 
-def least_people(branch: Unlisted, relation: Neighbours) -> float:
-    """How many people, noise included, a key needs to be published. Public."""
-    event, _, least = publishing(branch, relation)
+def min_group_size(branch: Unlisted, relation: Neighbors) -> float:
+    """Return how many people, noise included, a key needs to be published. Public."""
+    event, _, least = calibrate_publication(branch, relation)
     return least * event.step
 
 
-def key_counts(places: Integers, keys: int, order: Callable[[int], Any]) -> tuple[list[int], Integers]:
-    """The places of the keys that somebody holds, in public order, and how many people hold each. Private. `places`:
-    for each person the place of their key, -1 without one: a function of this person's rows."""
+def count_keys(places: Integers, keys: int, order: Callable[[int], Any]) -> tuple[list[int], Integers]:
+    """Return the positions of the keys that occur, in public order, and how many people have each. Private.
+    `places`: for each person the position of their key, -1 without one: a function of the rows of this person."""
     counts = np.bincount(places[places >= 0], minlength=keys)
     held = sorted(np.flatnonzero(counts).tolist(), key=order)
     return held, counts[held]

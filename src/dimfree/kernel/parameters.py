@@ -1,4 +1,4 @@
-"""What a program may pass: public numbers, and instances of a closed set of classes whose code sees records.
+"""Parameters that a program may pass: public numbers, and instances of a closed set of classes.
 
 Each is read once, into the kernel's own memory, before a charge. No sensitivity is proved for other numbers; an array
 of another length would give every record its own parameter; an error that only some records cause would reveal them.
@@ -23,19 +23,19 @@ from dimfree.kernel.statistics.clipped_sum import Ball
 from dimfree.kernel.statistics.scores import Scoring
 from dimfree.kernel.statistics.soft_histogram import Cells, Magnitudes, Offsets
 from dimfree.kernel.statistics.stable import THOUSANDTHS
-from dimfree.kernel.statistics.unit_vectors import Lookout
-from dimfree.shapes import Dense, Diagonal, Isotropic, LowRank, Shape
+from dimfree.kernel.statistics.unit_vectors import DirectionCenter
+from dimfree.shapes import Covariance, DenseCovariance, DiagonalCovariance, IsotropicCovariance, LowRankCovariance
 
 Value = TypeVar("Value")
 EXPONENT = 100  # a precision is within 1e±100, so that no noise leaves the floats
 NORMS = (1e-100, 1e100)  # whose steps are not 0, and have reciprocals
 RADII = (1e-130, 1e130)  # within which distances are decided exactly (proofs/statistics/friends.md)
-SHAPES = (Diagonal, Isotropic, Dense, LowRank)
+SHAPES = (DiagonalCovariance, IsotropicCovariance, DenseCovariance, LowRankCovariance)
 BASES = (Cosine, LearnedAxes)
 
 
 class KernelError(RuntimeError):
-    """A program asked for something that its branch does not pay for, or passed a parameter that no proof covers."""
+    """A query exceeds the budget of its branch, comes in the wrong phase, or has a parameter that no proof covers."""
 
 
 class RangeError(KernelError, ValueError):
@@ -43,7 +43,7 @@ class RangeError(KernelError, ValueError):
 
 
 def finite(name: str, value: object) -> float:
-    """Return one finite number as a float of 64 bits: sums of shorter ones would stop growing."""
+    """Return one finite number as a 64-bit float: sums of shorter ones would stop growing."""
     try:
         found = float(value) if isinstance(value, Real) else math.nan
     except OverflowError:
@@ -54,7 +54,7 @@ def finite(name: str, value: object) -> float:
 
 
 def positive(name: str, value: object, *, infinite: bool = False) -> float:
-    """Return one positive and finite number, or an `infinite` one, which limits nothing."""
+    """Return one positive and finite number; with `infinite` also infinity, for no limit."""
     found = math.inf if infinite and isinstance(value, float) and value == math.inf else finite(name, value)
     if not found > 0:
         raise RangeError(f"{name} must be positive{'' if infinite else ' and finite'}.")
@@ -75,7 +75,7 @@ def within(name: str, value: object, low: float, high: float) -> float:
 
 
 def whole(name: str, value: object, *, least: int | None = None) -> int:
-    """Return one whole number of Python's: shorter ones would wrap."""
+    """Return one Python integer: shorter ones would wrap."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool | np.timedelta64):
         raise KernelError(f"{name} must be a whole number.")
     found = int(value)
@@ -131,7 +131,7 @@ def _fitting(name: str, values: object, width: int, *, scalar: bool) -> Floats:
 
 
 def rising(name: str, values: object) -> Floats:
-    """Return positive, finite and strictly rising numbers: where others lie among them is decided one by one."""
+    """Return positive, finite and strictly rising numbers, so that the position of others among them is defined."""
     found = floats(name, values)
     if found.ndim != 1 or not len(found):
         raise KernelError(f"{name} must be a list of numbers.")
@@ -154,49 +154,49 @@ def ball(value: Ball, width: int) -> Ball:
     _of_class(value, Ball)
     block = None if value.block is None else places("block", value.block, width)
     cap = positive("cap", value.cap, infinite=True)
-    return Ball(*_centered(value, width), positive("radius", value.radius), block, cap)
+    return Ball(*_check_center(value, width), positive("radius", value.radius), block, cap)
 
 
 def scoring(value: Scoring, width: int) -> Scoring:
     _of_class(value, Scoring)
-    return Scoring(*_centered(value, width), positive("norm", value.norm))
+    return Scoring(*_check_center(value, width), positive("norm", value.norm))
 
 
-def lookout(value: Lookout, width: int) -> Lookout:
-    return Lookout(*_centered(_of_class(value, Lookout), width))
+def direction_center(value: DirectionCenter, width: int) -> DirectionCenter:
+    return DirectionCenter(*_check_center(_of_class(value, DirectionCenter), width))
 
 
 def cells(value: Cells, width: int) -> Magnitudes | Offsets:
     _of_class(value, Magnitudes, Offsets)
-    return Offsets(*_centered(value, width)) if isinstance(value, Offsets) else Magnitudes()
+    return Offsets(*_check_center(value, width)) if isinstance(value, Offsets) else Magnitudes()
 
 
-def _centered(value: Ball | Scoring | Lookout | Offsets, width: int) -> tuple[Floats, Floats]:
-    return vector("center", value.centre, width), scales("scale", value.scale, width)
+def _check_center(value: Ball | Scoring | DirectionCenter | Offsets, width: int) -> tuple[Floats, Floats]:
+    return vector("center", value.center, width), scales("scale", value.scale, width)
 
 
-def shape(value: Shape, width: int, *, apart: bool) -> Shape:
-    """`apart`: only a shape that does not mix coordinates."""
+def shape(value: Covariance, width: int, *, apart: bool) -> Covariance:
+    """Return a known covariance; with `apart` only one that does not mix coordinates."""
     _of_class(value, *(SHAPES[:2] if apart else SHAPES))
     if value.dimension not in (None, width):
-        raise KernelError("The shape must have as many coordinates as the records.")
+        raise KernelError("The covariance must have as many coordinates as the records.")
     return value
 
 
-def check_classes(shape: Shape, basis: Basis | None) -> None:
-    """Refuse a shape or a basis that brings code of its own."""
+def check_classes(shape: Covariance, basis: Basis | None) -> None:
+    """Refuse a covariance or a basis that brings code of its own."""
     _of_class(shape, *SHAPES)
     if basis is not None:
         _of_class(basis, *BASES, Given)
 
 
 def basis(value: Basis | None, width: int) -> Basis | None:
-    """Return a basis of so many coordinates; no attribute that a program sets on its own instance is in the copy."""
+    """Return a copy of a basis with this number of coordinates, without attributes that a program set on it."""
     if value is None:
         return None
     found = copy(_of_class(value, *BASES))
     if any(callable(getattr(type(found), name, None)) for name in vars(found)):
-        raise KernelError("A query takes the kernel's own classes, not others.")
+        raise KernelError("A query accepts the kernel's own classes, not others.")
     fits = found.has_parts_of(width) if isinstance(found, LearnedAxes) else True
     if whole("dimension", found.dimension) != width or not fits:
         raise KernelError("The basis must have as many coordinates as the records.")
@@ -204,25 +204,25 @@ def basis(value: Basis | None, width: int) -> Basis | None:
 
 
 def branches(branches: Calibration) -> Calibration:
-    """Return the same branches, made anew: a profile that another class states would not be that of its releases."""
+    """Return the same branches, rebuilt: the profile of another class could differ from that of its releases."""
     _of_class(branches, Calibration)
     if type(branches.tested) is not tuple or type(branches.ringed) is not tuple:
-        raise KernelError("Branches are tuples.")
+        raise KernelError("Branches must be tuples.")
     count, untested = branches.count_stddev, branches.untested
     return Calibration(
         None if count is None else positive("count_stddev", count),
-        tuple(map(_checked_tested, branches.tested)),
+        tuple(map(_check_tested, branches.tested)),
         None if untested is None else OnlyGaussian(positive("mu", _of_class(untested, OnlyGaussian).mu)),
-        tuple(map(_checked_tested, branches.ringed)),
+        tuple(map(_check_tested, branches.ringed)),
     )
 
 
-def _checked_tested(branch: Tested) -> Tested:
-    """Return a branch of whole rungs: a coin of another kind would fail at some values of the statistic alone."""
+def _check_tested(branch: Tested) -> Tested:
+    """Return a branch with integer rungs: another coin would fail at some values of the statistic alone."""
     mu = positive("mu", _of_class(branch, Tested).mu)
     rungs = getattr(_of_class(branch.ladder, Ladder), "rungs", None)
     if type(rungs) is not tuple or any(type(rung) is not int or rung < 0 for rung in rungs):
-        raise KernelError("A ladder has whole rungs.")
+        raise KernelError("A ladder must have whole rungs, at least 0.")
     try:
         ladder = Ladder(rungs)
     except ValueError as error:
@@ -231,7 +231,7 @@ def _checked_tested(branch: Tested) -> Tested:
 
 
 def _of_class(value: Value, *classes: type) -> Value:
-    """Refuse all but instances of these very classes: subclasses bring code of their own."""
+    """Refuse all but instances of exactly these classes: subclasses bring code of their own."""
     if type(value) not in classes:
-        raise KernelError("A query takes the kernel's own classes, not others.")
+        raise KernelError("A query accepts the kernel's own classes, not others.")
     return value

@@ -1,4 +1,4 @@
-"""One run on a private table: the count, one branch, and a filter that no program of queries can exceed.
+"""One run on a private table: the count, one branch, and a privacy filter that no program can exceed.
 
 Every query takes one path: event -> charge -> read the records -> draw noise -> `Released`.
 """
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from dimfree._types import Integers
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.discrete import EPSILON_SHARE, MOST_RELEASES, slack
+from dimfree.accounting.discrete import EPSILON_SHARE, MAX_RELEASES, slack
 from dimfree.accounting.events import (
     COUNT_STEPS,
     SEARCH_STEPS,
@@ -25,15 +25,15 @@ from dimfree.accounting.events import (
     Gaussian,
     OnlyGaussian,
     Tested,
-    charged_gaussian,
-    counted_records,
+    charge_gaussian,
+    make_count,
     refining_bits,
 )
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.precision import compose
 from dimfree.kernel.parameters import KernelError, positive, precision, whole, within
 from dimfree.kernel.rows.space import Space
-from dimfree.noise import LARGEST_STDDEV, Noise
+from dimfree.noise import MAX_STDDEV, Noise
 
 if TYPE_CHECKING:
     from dimfree.kernel.views import View
@@ -48,7 +48,7 @@ _ROUNDING = 1 + 1e-12  # of a sum of squares
 
 @dataclass(frozen=True)
 class Released(Generic[Value]):
-    """A released value, the statistic with its noise, and the event that was charged for it."""
+    """A released value (statistic plus noise) and the event that was charged for it."""
 
     value: Value
     event: Gaussian
@@ -65,11 +65,11 @@ class Sealed:
     __slots__ = ()
 
     def __reduce_ex__(self, protocol: object) -> str:
-        raise KernelError("Objects of the kernel are not copied.")
+        raise KernelError("Objects of the kernel cannot be copied.")
 
 
 class Phase(Enum):
-    """Where a session stands. A session never goes back."""
+    """The phase of a session. A session never returns to an earlier phase."""
 
     COUNTED = "no branch is taken"
     SEARCHING = "the stability test has not been made"
@@ -87,31 +87,33 @@ class ChargedNoise(Sealed):
 
     def draw(self, size: int) -> Integers:
         if not 0 <= size <= self._left:
-            raise KernelError("More numbers were asked for than were charged.")
+            raise KernelError("More numbers were drawn than were charged.")
         self._left -= size
         return self._noise.gaussian(self.event.stddev, size)
 
 
 class Session(Sealed):
-    """One run under one budget: a released count, one branch, and what has been charged to it."""
+    """One run under one budget: a released count, one branch, and its charges."""
 
     __slots__ = (
-        *("_after", "_before", "_branch", "_branches", "_budget", "_count"),
+        *("_after", "_before", "_branch", "_calibration", "_budget", "_count"),
         *("_noise", "_phase", "_relation", "_searches", "_space"),
     )
 
-    def __init__(self, space: Space, noise: Noise, budget: Budget, relation: Neighbours, branches: Calibration) -> None:
-        self._space, self._noise, self._branches = space, noise, branches
+    def __init__(
+        self, space: Space, noise: Noise, budget: Budget, relation: Neighbors, calibration: Calibration
+    ) -> None:
+        self._space, self._noise, self._calibration = space, noise, calibration
         self._budget, self._relation = budget, relation
         self._before: list[Gaussian] = []
         self._searches: list[Gaussian] = []
         self._after: list[Gaussian] = []
         self._branch: Branch | None = None
         self._phase = Phase.COUNTED
-        if branches.count_stddev is None:
+        if calibration.count_stddev is None:
             self._count = self._public_count()
         else:
-            event = counted_records(branches.count_stddev)  # charged with the branches, whose check includes it
+            event = make_count(calibration.count_stddev)  # charged with the branches, whose check includes it
             self._before.append(event)
             self._count = self._noisy_count(ChargedNoise(event, noise))  # P5', P9
 
@@ -120,7 +122,7 @@ class Session(Sealed):
         return self._budget
 
     @property
-    def relation(self) -> Neighbours:
+    def relation(self) -> Neighbors:
         return self._relation
 
     @property
@@ -131,13 +133,13 @@ class Session(Sealed):
     @property
     def count_stddev(self) -> float | None:
         """The standard deviation of the noise of the count; None if the count is public."""
-        return self._branches.count_stddev
+        return self._calibration.count_stddev
 
     def take(self, branch: Branch) -> "View":
         """Take one branch, chosen by released or public numbers, and return the view of all records (P9, P18)."""
         from dimfree.kernel.views import View
 
-        opened = (each for each in self._branches.menu if type(each) is type(branch) and each == branch)
+        opened = (each for each in self._calibration.branches if type(each) is type(branch) and each == branch)
         found = next(opened, None)  # its own object, not the program's
         if self._phase is not Phase.COUNTED or found is None:
             raise KernelError("One of the opened branches is taken, once.")
@@ -148,15 +150,15 @@ class Session(Sealed):
         return View(self, self._space)
 
     def count_again(self, stddev: float) -> Released[float]:
-        """Release a second count, charged to the branch: one record moves it by one (P5')."""
-        charged = self._charge(counted_records(positive("stddev", stddev)))
+        """Release a second count, charged to the branch; sensitivity 1 (P5')."""
+        charged = self._charge(make_count(positive("stddev", stddev)))
         return Released(self._noisy_count(charged), charged.event)
 
     def costs(self) -> Costs:
-        """Return what is charged: all branches that a released count could have chosen, and what was drawn on the one
-        taken. Under replace-one a public number chooses, so that only the branch taken is charged."""
-        branches = self._branches.menu
-        if self.relation is Neighbours.REPLACE_ONE:
+        """Return the charges: all branches that a released count could have chosen, and the releases on the one taken.
+        Under replace-one a public number chooses, so that only the branch taken is charged."""
+        branches = self._calibration.branches
+        if self.relation is Neighbors.REPLACE_ONE:
             branches = () if self._branch is None else (self._branch,)
         chosen = None if self._branch is None else branches.index(self._branch)
         before, searches, after = (tuple(part) for part in (self._before, self._searches, self._after))
@@ -165,7 +167,7 @@ class Session(Sealed):
     def _charge(self, event: Gaussian) -> ChargedNoise:
         """Charge an event before a record is read, or raise KernelError (the privacy filter, P17)."""
         if self._branch is None or self._phase not in (Phase.SEARCHING, Phase.SPENDING):
-            raise KernelError(f"Nothing can be asked: {self._phase.value}.")
+            raise KernelError(f"No query is answered now: {self._phase.value}.")
         searching = self._phase is Phase.SEARCHING
         limit, spent = (self._branch.search_mu, self._searches) if searching else (self._branch.mu, self._after)
         self._check_fits(event, limit, spent)
@@ -174,10 +176,10 @@ class Session(Sealed):
 
     def _check_fits(self, event: Gaussian, limit: float, spent: list[Gaussian]) -> None:
         """Refuse an event beyond the limit of its phase; every comparison is written so that a NaN fails."""
-        if not (0 < event.mu < math.inf and 1 <= event.stddev <= LARGEST_STDDEV and event.dimension >= 0):
+        if not (0 < event.mu < math.inf and 1 <= event.stddev <= MAX_STDDEV and event.dimension >= 0):
             raise KernelError("A release needs a positive and finite cost.")
         if not compose(each.mu for each in (*spent, event)) <= limit * _ROUNDING:
-            raise KernelError("This release exceeds what is left of the branch.")
+            raise KernelError("This release exceeds the rest of the branch's budget.")
         check_noise((*self._before, *self._searches, *self._after, event), self.budget)
 
     def _release(
@@ -191,12 +193,12 @@ class Session(Sealed):
         *,
         refined: bool = True,
     ) -> Released[Any]:
-        """Release whole numbers that one record moves by at most `moves` in L2, with discrete Gaussian noise. One step
-        of the statistic is worth `step`. The grid is refined until the extra cost of discrete noise is negligible (M8).
-        The event is charged, then the records are read, then noise is drawn."""
+        """Release whole numbers of L2 sensitivity `moves` with discrete Gaussian noise. One step of the statistic is
+        worth `step`. The grid is refined until the extra cost of discrete noise is negligible (M8). The event is
+        charged, then the records are read, then noise is drawn."""
         mu = precision(mu)
         bits = refining_bits(moves, mu) if refined else 0
-        charged = self._charge(charged_gaussian(moves * 2**bits, mu, size, step / 2**bits, purpose))
+        charged = self._charge(charge_gaussian(moves * 2**bits, mu, size, step / 2**bits, purpose))
         noisy = self._exact(statistic()) * 2**bits + charged.draw(size)
         return Released(noisy * charged.event.step, charged.event)
 
@@ -207,9 +209,9 @@ class Session(Sealed):
         return Released(float(found.value[0]), found.event)
 
     def _check_after_test(self, event: Gaussian) -> None:
-        """Refuse a stability test whose mean its branch could not pay for, before a record is read."""
+        """Refuse a stability test whose mean exceeds the budget of its branch, before a record is read."""
         if self._phase is not Phase.SEARCHING or not isinstance(self._branch, Tested):
-            raise KernelError("A branch has one stability test, before everything that follows it.")
+            raise KernelError("A branch has one stability test, before its other releases.")
         self._check_fits(event, self._branch.mu, self._after)
 
     def _test(self, statistic: int) -> bool:
@@ -220,7 +222,7 @@ class Session(Sealed):
         return passed
 
     def _exact(self, statistic: Any) -> Any:
-        """The statistic itself; a simulation in which few records stand for many overrides this."""
+        """Return the statistic; a simulation in which few records stand for many overrides this."""
         return statistic
 
     def _public_count(self) -> float:
@@ -231,8 +233,8 @@ class Session(Sealed):
 
 
 class NoisyCounts(Sealed):
-    """Noisy answers of one count, at points of the program's choice: a given number, charged together (M5', P17). At
-    every point one record moves the exact count by at most `moves`: all answers by that times their number's root."""
+    """Noisy answers of one count, at points that the program chooses: a fixed number, charged together (M5', P17).
+    `moves` is the sensitivity of the count at every point; that of all answers is `moves` times their number's root."""
 
     __slots__ = ("_charged", "_domain", "_exact", "_session")
 
@@ -248,7 +250,7 @@ class NoisyCounts(Sealed):
     ) -> None:
         answers = whole("answers", answers, least=1)
         steps = moves * SEARCH_STEPS * math.sqrt(answers)
-        event = charged_gaussian(steps, precision(mu), answers, 1 / SEARCH_STEPS, purpose)
+        event = charge_gaussian(steps, precision(mu), answers, 1 / SEARCH_STEPS, purpose)
         self._domain, self._charged = domain, session._charge(event)
         self._session, self._exact = session, cache(read())
 
@@ -269,9 +271,9 @@ class NoisyCounts(Sealed):
 
 
 def check_noise(drawn: Sequence[Gaussian], budget: Budget) -> None:
-    """Refuse noise whose extra cost as discrete noise exceeds what is reserved for all of it (M8)."""
-    if not all(1 <= event.stddev <= LARGEST_STDDEV for event in drawn):
+    """Refuse noise whose extra cost as discrete noise exceeds its reserve (M8)."""
+    if not all(1 <= event.stddev <= MAX_STDDEV for event in drawn):
         raise KernelError("A release needs a positive and finite cost.")
     extra = sum(slack(g.stddev, g.sensitivity, g.dimension, budget.delta).epsilon for g in drawn)
-    if not (len(drawn) <= MOST_RELEASES and extra <= EPSILON_SHARE * budget.usable_epsilon):
-        raise KernelError("There are more releases, or coarser ones, than discrete noise was charged for.")
+    if not (len(drawn) <= MAX_RELEASES and extra <= EPSILON_SHARE * budget.usable_epsilon):
+        raise KernelError("The run has more releases, or coarser noise, than the reserve for discrete noise allows.")

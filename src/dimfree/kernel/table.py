@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from copy import copy
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.discrete import idealised
+from dimfree.accounting.discrete import idealize
 from dimfree.accounting.events import Costs, ideal_delta
 from dimfree.accounting.precision import compose
 from dimfree.data.records import Records, require_valid
@@ -15,7 +15,7 @@ from dimfree.kernel.rows.bases import Basis
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import Sealed, Session, check_noise
 from dimfree.noise import Noise
-from dimfree.shapes import Shape
+from dimfree.shapes import Covariance
 
 
 class PrivateTable(Sealed):
@@ -24,29 +24,29 @@ class PrivateTable(Sealed):
     __slots__ = ("_budget", "_charge", "_costs", "_expected", "_looked", "_noise", "_opened", "_relation", "_space")
 
     def __init__(
-        self, space: Space, budget: Budget, relation: Neighbours, noise: Noise, *, expected: Costs | None = None
+        self, space: Space, budget: Budget, relation: Neighbors, noise: Noise, *, expected: Costs | None = None
     ) -> None:
-        """`expected`: the only costs that the table may be opened with."""
+        """Allow the table to be opened with the costs `expected` only."""
         self._space, self._noise, self._opened, self._looked = space, noise, False, False
         self._budget, self._relation, self._expected = budget, relation, expected
         self._charge: Callable[[Costs], None] | None = None
         self._costs: Costs | None = None
 
     @classmethod
-    def holding(
+    def from_records(
         cls,
         records: Records,
-        shape: Shape,
+        shape: Covariance,
         basis: Basis | None,
         budget: Budget,
-        relation: Neighbours,
+        relation: Neighbors,
         noise: Noise,
         *,
         by_entry: bool,
         expected: Costs | None = None,
     ) -> "PrivateTable":
-        """Return the table of these records, rotated into a public basis and rescaled by a public shape. `by_entry`: an
-        entry that is not finite is missing alone, rather than its row invalid."""
+        """Return the table of these records, rotated into a public basis and rescaled by a public covariance.
+        `by_entry`: only an entry that is not finite is missing; its row stays valid."""
         public.check_classes(shape, basis)
         return cls(Space(records, shape, basis, by_entry), budget, relation, noise, expected=expected)
 
@@ -55,7 +55,7 @@ class PrivateTable(Sealed):
         return self._budget
 
     @property
-    def relation(self) -> Neighbours:
+    def relation(self) -> Neighbors:
         return self._relation
 
     @property
@@ -63,7 +63,7 @@ class PrivateTable(Sealed):
         return self._space.dimension
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> Covariance:
         """The public covariance that records are rescaled by."""
         return self._space.shape
 
@@ -80,7 +80,7 @@ class PrivateTable(Sealed):
     @property
     def public_count(self) -> int:
         """The number of records under replace-one, where it is public."""
-        if self.relation is not Neighbours.REPLACE_ONE:
+        if self.relation is not Neighbors.REPLACE_ONE:
             raise KernelError("The number of records is private.")
         return self._space.count
 
@@ -90,50 +90,51 @@ class PrivateTable(Sealed):
 
     @property
     def costs(self) -> Costs | None:
-        """What opening the table was charged; None before it is opened."""
+        """The charges of opening the table; None before it is opened."""
         return self._costs
 
-    def require_valid(self, on_missing: str) -> None:
-        """Raise InvalidRecords under "raise" if any row is invalid: for the owner of the data alone, once, before the
-        table is handed to a program."""
+    def require_valid(self, missing: str) -> None:
+        """Raise InvalidDataError under "raise" if a row is invalid: for the owner of the data alone, once, before any
+        program gets the table."""
         if self._looked or self._opened:
-            raise KernelError("Validity is decided once, before a table is handed to a program.")
+            raise KernelError("Validity is checked once, before a program gets the table.")
         self._looked = True
-        require_valid(self._space.records, on_missing)
+        require_valid(self._space.records, missing)
 
     def charge_with(self, charge: Callable[[Costs], None]) -> None:
         """Call `charge` with the costs of all branches when the table is opened, before anything is drawn."""
         if self._charge is not None or self._opened:
-            raise KernelError("A table has one ledger, which is set before it is opened.")
+            raise KernelError("A table has one charge, which is set before it is opened.")
         self._charge = charge
 
-    def open(self, branches: Calibration) -> Session:
+    def open(self, calibration: Calibration) -> Session:
         """Accept branches that fit the budget, charge them, and release the count (P5', P9, P18); once."""
         if self._opened:
             raise KernelError("A private table is opened once.")
-        branches = public.branches(branches)
-        check_fits(branches, self.budget, self.relation)
-        costs = Costs(self.budget, self.relation, branches.before, branches.menu)
+        calibration = public.branches(calibration)
+        check_fits(calibration, self.budget, self.relation)
+        costs = Costs(self.budget, self.relation, calibration.before, calibration.branches)
         if self._expected not in (None, costs):
-            raise KernelError("This table is charged for other branches.")
+            raise KernelError("This table was charged for other branches.")
         self._opened = True
         if self._charge is not None:
             self._charge(costs)
         self._costs = costs
-        return self._session(branches)
+        return self._session(calibration)
 
-    def _session(self, branches: Calibration) -> Session:
-        return Session(self._space, self._noise, self.budget, self.relation, branches)
+    def _session(self, calibration: Calibration) -> Session:
+        return Session(self._space, self._noise, self.budget, self.relation, calibration)
 
 
-def check_fits(branches: Calibration, budget: Budget, relation: Neighbours) -> None:
-    """Refuse branches that exceed the budget (P9): together under add/remove, where the released count chooses among
-    them; each alone under replace-one, where the public number of records chooses."""
-    if (branches.count_stddev is None) != (relation is Neighbours.REPLACE_ONE):
+def check_fits(calibration: Calibration, budget: Budget, relation: Neighbors) -> None:
+    """Refuse branches that exceed the budget (P9): together under add-remove, where the released count chooses among
+    them; each separately under replace-one, where the public number of records chooses."""
+    if (calibration.count_stddev is None) != (relation is Neighbors.REPLACE_ONE):
         raise KernelError("The count is released under add-remove, and only there.")
-    check_noise(branches.before, budget)
-    epsilon, delta = idealised(budget.usable_epsilon, budget.delta)
-    before = compose(event.mu for event in branches.before)
-    menus = [branches.menu] if relation is Neighbours.ADD_REMOVE else [(branch,) for branch in branches.menu]
-    if not all(ideal_delta(epsilon, before, menu) <= delta for menu in menus):
+    check_noise(calibration.before, budget)
+    epsilon, delta = idealize(budget.usable_epsilon, budget.delta)
+    before = compose(event.mu for event in calibration.before)
+    branches = calibration.branches
+    choices = [branches] if relation is Neighbors.ADD_REMOVE else [(branch,) for branch in branches]
+    if not all(ideal_delta(epsilon, before, choice) <= delta for choice in choices):
         raise KernelError("The branches exceed the budget.")

@@ -1,7 +1,7 @@
-"""What a release is charged, computed from public numbers before anything is drawn.
+"""The charge of a release, computed from public numbers before any noise is drawn.
 
-Guarantee: a charge depends on budget, relation and options only; under add/remove not on the number of records. It
-covers every path of the run. Proof: proofs/ledger/spending.md.
+Guarantee: a charge depends on budget, neighboring relation and options only; under add-remove not on the number of
+records. It covers every path of the run. Proof: proofs/ledger/spending.md.
 """
 
 import hashlib
@@ -11,26 +11,33 @@ from typing import Any
 
 import numpy as np
 
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.events import Costs
 from dimfree.beliefs import Beliefs
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 from dimfree.ledger.entries import Terms, canonical
-from dimfree.ledger.ledger import Charged, Ledger
+from dimfree.ledger.ledger import Charged, PrivacyLedger
 from dimfree.ledger.spending import Charge
 from dimfree.request import Request
 
 
 class Debit:
-    """The debit of one release: made when its table is opened, and on disk before anything is drawn."""
+    """The debit of one release: prepared when its table is opened, and on disk before any noise is drawn."""
 
     def __init__(
-        self, ledger: Ledger, request: Request, beliefs: Beliefs, whose: Mapping[str, Any], *, what: str, **more: Any
+        self,
+        ledger: PrivacyLedger,
+        request: Request,
+        beliefs: Beliefs,
+        unit_terms: Mapping[str, Any],
+        *,
+        what: str,
+        **more: Any,
     ) -> None:
-        """`whose`: the privacy unit; `more`: public parameters beside those of the request."""
+        """`unit_terms` state the privacy unit; `more` are public parameters in addition to the request."""
         self._ledger, self._budget = ledger, request.budget
-        self._said: dict[str, Any] = {
-            "terms": terms_of(request.budget, request.relation, whose),
+        self._entry_fields: dict[str, Any] = {
+            "terms": terms_of(request.budget, request.relation, unit_terms),
             "private": request.noise.private,
             "what": what,
             "parameters": _digest_parameters(what, request, beliefs, **more),
@@ -38,40 +45,38 @@ class Debit:
         self._entry: Charged | None = None
 
     def charge(self, *costs: Costs) -> None:
-        """Charge the costs; BudgetExceeded if not enough is left."""
-        self._entry = self._ledger.charge(Charge(self._budget, costs), **self._said)
+        """Charge the costs, or raise BudgetExceededError."""
+        self._entry = self._ledger.charge(Charge(self._budget, costs), **self._entry_fields)
 
     def note(self, *, refused: bool) -> None:
-        """Note how the release ended; nothing, if public numbers refused it before a debit."""
+        """Record the outcome; do nothing if public numbers refused the release before the debit."""
         if self._entry is not None:
-            self._entry.noted(refused=refused)
+            self._entry.note_outcome(refused=refused)
 
 
-def terms_of(budget: Budget, relation: Neighbours, whose: Mapping[str, Any]) -> Terms:
-    """The terms of a release; `whose` is the text of its guarantee about persons."""
-    return Terms(budget, relation, whose.get("unit", "row"), whose.get("unit_column"))
+def terms_of(budget: Budget, relation: Neighbors, unit_terms: Mapping[str, Any]) -> Terms:
+    """Return the terms of a release with this privacy unit."""
+    return Terms(budget, relation, unit_terms.get("privacy_unit", "row"), unit_terms.get("privacy_id"))
 
 
 def check_ledger(ledger: object) -> None:
     """Check that this is a ledger or None, before any table is opened."""
-    if not isinstance(ledger, Ledger | None):
+    if not isinstance(ledger, PrivacyLedger | None):
         kind = type(ledger).__name__
-        raise InvalidParameter(
-            f"Expected ledger to be a dimfree.Ledger, got {kind}: with dimfree.Ledger(...) as ledger."
-        )
+        raise InvalidParameterError(f"`ledger` must be a dimfree.PrivacyLedger, got {kind}. No budget was charged.")
 
 
 def _digest_parameters(what: str, request: Request, beliefs: Beliefs, **more: Any) -> str:
-    """SHA-256 of the public parameters of a run, covariance and bounds included: the same give the same digest."""
+    """Return the SHA-256 of the public parameters of a run, covariance and bounds included."""
     basis = beliefs.basis
-    if basis is not None:  # bases are told apart by the image of a fixed public vector
-        turned = basis.moved(np.arange(1.0, basis.dimension + 1) / basis.dimension)
+    if basis is not None:  # the image of a fixed public vector identifies the basis
+        turned = basis.move_vector(np.arange(1.0, basis.dimension + 1) / basis.dimension)
     content = {
         "program": what,
         "epsilon": request.budget.epsilon,
         "delta": request.budget.delta,
-        "neighbours": request.relation.value,
-        "on_missing": request.on_missing,
+        "neighbors": request.relation.value,
+        "missing": request.missing,
         "options": asdict(request.options),
         "basis": "auto" if request.chooses_basis else basis and f"{basis.name} {_digest(turned.tobytes())}",
         "columns": len(beliefs.spectrum),

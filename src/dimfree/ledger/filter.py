@@ -1,9 +1,9 @@
-"""Whether a charge fits into the total, whatever earlier outputs led to it: a privacy filter (L2).
+"""The privacy filter: whether a charge fits into the total, also if it depends on earlier outputs (L2).
 
-A filter composes charges by three rules, each with a share of delta of its own: the (epsilon, delta) of the charges add
-up, or their moments of several orders do, or the squared mu of Gaussian releases. A charge is admitted while one rule
-holds. If delta is too scarce to be shared, charges add up until a filter admits as many of the next; the rest of the
-total then goes to the filter. All sums are exact. Proof: proofs/ledger/filter.md.
+A filter composes charges by three rules, each with its own share of delta: it sums the (epsilon, delta) of the charges,
+their moments of several orders, or the squared mu of Gaussian releases. It admits a charge if one rule holds. If delta
+is too small to be shared, (epsilon, delta) are summed until a filter admits as many of the next charges; the rest of
+the total then goes to the filter. All sums are exact. Proof: proofs/ledger/filter.md.
 """
 
 import math
@@ -11,19 +11,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from dimfree.accounting.budget import LARGEST_EPSILON, SMALLEST_DELTA, SMALLEST_EPSILON, Budget
+from dimfree.accounting.budget import MAX_EPSILON, MIN_DELTA, MIN_EPSILON, Budget
 from dimfree.accounting.events import has_fine_noise
 from dimfree.accounting.precision import hockey_stick, largest_mu
-from dimfree.accounting.sharing import gaussian_budget, gaussian_opening
+from dimfree.accounting.sharing import gaussian_budget, price_gaussian_opening
 from dimfree.ledger.spending import GAUSSIAN, NO_GAUSSIAN, Charge, Price, Room
 
-# Of delta: for adding up, for infinite losses, for Gaussians; the rest for the moments. Few orders, and more costly for
-# what they serve less often: the first is the best one of Gaussian releases alone, the others serve larger losses.
+# Shares of delta: for sums of (epsilon, delta), for infinite losses, for Gaussians; the rest for moments. The first
+# order is the best one of Gaussian releases only; the others are for larger losses.
 SHARES = ((0.5, 0.1, 0.0), (0.4, 0.4, 0.0), (0.1, 0.7, 0.0), (0.25, 0.05, 0.5))
 _ORDERS, _RATIO, _WEIGHT = 10, 1.5, 0.5
-_LEAST_ORDER = 2.0**-20  # less 1; below it 1 - 1/order is rounded, and the total is beyond any use
+_MIN_ORDER = 2.0**-20  # less 1; below it 1 - 1/order is rounded
 _ROUNDING = 1e-12
-_LEAST = 1e-9  # if less epsilon than this is left, no filter is opened
+_MIN_EPSILON = 1e-9  # a filter needs this much
 _HALVINGS = 40  # in the search for the largest epsilon that fits
 _ZERO = Fraction(0)
 
@@ -36,70 +36,70 @@ class Filter(Room):
 
     @classmethod
     def holding(cls, epsilon: float, delta: float, adding: float, reserve: float, gaussian: float = 0.0) -> "Filter":
-        """The largest limits with these shares of delta that keep (epsilon, delta), rounded down (L2).
+        """Return the largest limits with these shares of delta that keep (epsilon, delta), rounded down (L2).
 
-        Rounded further than necessary: a machine whose logarithm differs in the last bit must not find them too large.
+        Rounded further than necessary, so that they are valid on a machine with another rounding of the logarithm.
         """
         tail = delta * reserve
         log_rest = math.log(delta * (1 - adding - reserve - gaussian) / (1 - tail))
         most = max(1.0, -log_rest)
         best = (most + math.sqrt(most * most + epsilon * most)) / epsilon  # for Gaussians (any order is sound)
-        orders = tuple(1 + max(best, _LEAST_ORDER) * _RATIO**place for place in range(_ORDERS))
+        orders = tuple(1 + max(best, _MIN_ORDER) * _RATIO**place for place in range(_ORDERS))
         shares = (log_rest + math.log((1 - _WEIGHT) * _WEIGHT**place) for place in range(_ORDERS))
         terms = [((a - 1) * epsilon, share, -_log_factor(a)) for a, share in zip(orders, shares, strict=True)]
         limits = tuple(sum(each) - 4 * _ROUNDING * (1 + sum(map(abs, each))) for each in terms)
-        if gaussian and epsilon <= LARGEST_EPSILON:
+        if gaussian and epsilon <= MAX_EPSILON:
             mu = largest_mu(epsilon, delta * gaussian)
             orders, limits = (GAUSSIAN, *orders), (mu**2 * (1 - 1e-9), *limits)
         return cls(orders, limits, tail, delta * adding)
 
     def spends(self, epsilon: float) -> float:
-        """The delta at this epsilon of everything that the limits admit."""
+        """Return the delta at this epsilon of all charges that the limits admit."""
         rest = sum(_spent(order, limit, epsilon) for order, limit in zip(self.orders, self.moments, strict=True))
         return self.delta + self.reserve + (1 - self.reserve) * rest
 
 
 def _spent(order: float, limit: float, epsilon: float) -> float:
-    """The delta at this epsilon of losses whose moment of this order is at most the limit."""
+    """Return the delta at this epsilon of losses whose moment of this order is at most the limit."""
     if order == GAUSSIAN:
         return float(hockey_stick(math.sqrt(limit), epsilon)) if 0 <= limit < NO_GAUSSIAN else math.inf
     return math.exp(min(0.0, limit - (order - 1) * epsilon + _log_factor(order)))
 
 
 def _log_factor(order: float) -> float:
-    """ln c with (1 - e^x)_+ <= c e^{-(order - 1) x} at every x."""
+    """Return ln c with (1 - e^x)_+ <= c e^{-(order - 1) x} at every x."""
     return order * math.log1p(-1 / order) - math.log(order - 1)
 
 
 @lru_cache(maxsize=64)
 def filters(epsilon: float, delta: float) -> tuple[Filter, ...]:
-    """The filters that may be opened where this much is left."""
-    if epsilon < _LEAST or delta <= 0:
+    """Return the filters that may be opened with this remaining budget."""
+    if epsilon < _MIN_EPSILON or delta <= 0:
         return ()
     found = (Filter.holding(epsilon, delta, *shares) for shares in SHARES)
     return tuple(limits for limits in found if is_within(limits, epsilon, delta))
 
 
 def is_within(limits: Filter, epsilon: float, delta: float) -> bool:
-    """Whether a filter keeps what is left."""
+    """Return whether the limits of a filter keep the remaining budget."""
     orders, moments = all(1 <= order < math.inf for order in limits.orders), all(map(math.isfinite, limits.moments))
-    valid = epsilon >= _LEAST and orders and moments and limits.reserve >= 0 and limits.delta >= 0
+    valid = epsilon >= _MIN_EPSILON and orders and moments and limits.reserve >= 0 and limits.delta >= 0
     return valid and limits.spends(epsilon) <= delta
 
 
 @dataclass(frozen=True)
 class Debit:
-    """One admitted charge: added up, or taken from the filter, which it may have opened."""
+    """One admitted charge: summed, or charged to the filter, which it may have opened."""
 
     budget: Budget
-    price: Price | None = None  # None: added up
+    price: Price | None = None  # None: its (epsilon, delta) is summed
     opens: Filter | None = None
     private: bool = True  # False: the noise was seeded
 
 
 @dataclass(frozen=True)
 class Account:
-    """The total of a ledger and what was charged to it. All numbers are public."""
+    """The total of a ledger and its charges. All numbers are public."""
 
     total: Budget
     added_epsilon: Fraction = _ZERO  # before a filter was opened
@@ -113,22 +113,22 @@ class Account:
     private: bool = True  # whether every debit was for system noise
 
     def decide(self, charge: Charge) -> Debit | None:
-        """How a charge is debited; None if it exceeds what is left."""
+        """Return the debit of a charge; None if it exceeds the remaining budget."""
         if (limits := self.filter) is not None:
             pairs = zip(limits.moments, self.moments, strict=True)
             left = tuple(limit - float(spent) for limit, spent in pairs)
             price = charge.price(Room(limits.orders, left, limits.reserve - float(self.reserve)))
             debit = Debit(charge.budget, price)
-            return debit if self.admitted(debit) else None
+            return debit if self.admit(debit) else None
         times, added = self._times_added(charge.budget, self.left_delta), Debit(charge.budget)
         openings = [self._opening(limits, charge) for limits in filters(*self._rest())]
-        admitted = [found for found in openings if self.admitted(found[1])]
+        admitted = [found for found in openings if self.admit(found[1])]
         best = max(admitted, key=lambda found: found[0], default=((-1, 0), added))
         debit = best[1] if best[0] >= (times, times) else added
-        return debit if self.admitted(debit) else None
+        return debit if self.admit(debit) else None
 
-    def admitted(self, debit: Debit) -> "Account | None":
-        """The account after the debit, in exact arithmetic; None if it would exceed the total."""
+    def admit(self, debit: Debit) -> "Account | None":
+        """Return the account after the debit, in exact arithmetic; None if it would exceed the total."""
         if debit.opens is not None and (self.filter is not None or not is_within(debit.opens, *self._rest())):
             return None
         limits, price = debit.opens or self.filter, debit.price
@@ -143,7 +143,7 @@ class Account:
         return after if after._fits(limits) else None
 
     def after(self, debit: Debit) -> "Account":
-        """The account after the debit, unchecked."""
+        """Return the account after the debit, without a check."""
         epsilon, delta = Fraction(debit.budget.epsilon), Fraction(debit.budget.delta)
         counted = replace(self, debits=self.debits + 1, private=self.private and debit.private)
         if debit.price is None:
@@ -160,7 +160,7 @@ class Account:
 
     @property
     def left_epsilon(self) -> Fraction:
-        """What a filter holds, or adding up has left."""
+        """The epsilon of the filter, or that remains for sums."""
         return Fraction(self.total.epsilon) - self.added_epsilon
 
     @property
@@ -170,8 +170,8 @@ class Account:
 
     @property
     def spent_epsilon(self) -> float:
-        """The epsilon that all charges compose to at the delta of the total: the least total that would admit them."""
-        return float(self.added_epsilon + (0 if self.filter is None else min(self._composed(self.filter))))
+        """The composed epsilon of all charges at the delta of the total."""
+        return float(self.added_epsilon + (0 if self.filter is None else min(self._compose_deltas(self.filter))))
 
     @property
     def left_deltas(self) -> list[float]:
@@ -182,14 +182,14 @@ class Account:
         return [float(Fraction(limit) - spent) for limit, spent in limits if spent < Fraction(limit)]
 
     def _fits(self, limits: Filter) -> bool:
-        """Whether one of the rules holds."""
+        """Return whether one of the rules holds."""
         if limits.delta and self.delta <= Fraction(limits.delta) and self.epsilon <= self.left_epsilon:
             return True
         pairs = zip(self.moments, limits.moments, strict=True)
         return self.reserve <= Fraction(limits.reserve) and any(spent <= Fraction(limit) for spent, limit in pairs)
 
-    def _composed(self, limits: Filter) -> list[float | Fraction]:
-        """The epsilon of the charges in the filter, by each rule; infinite where it does not hold."""
+    def _compose_deltas(self, limits: Filter) -> list[float | Fraction]:
+        """Return the epsilon of the charges in the filter by each rule that holds, and infinity."""
         found: list[float | Fraction] = [math.inf]
         if limits.delta and self.delta <= Fraction(limits.delta):
             found.append(self.epsilon)
@@ -204,16 +204,16 @@ class Account:
         return found
 
     def _rest(self) -> tuple[float, float]:
-        """What adding has left, as floats, rounded down."""
+        """Return the budget that remains for sums, as floats, rounded down."""
         return float(self.left_epsilon) * (1 - _ROUNDING), float(self.left_delta) * (1 - _ROUNDING)
 
     def _opening(self, limits: Filter, charge: Charge) -> tuple[tuple[int, int], Debit]:
-        """The debit that opens this filter, and how many like it fit: by any rule, and by adding up."""
+        """Return the debit that opens this filter, and how many such charges fit: by any rule, and by sums."""
         price, added = charge.price(limits), self._times_added(charge.budget, Fraction(limits.delta))
         return (max(added, math.floor(price.times(limits))), added), Debit(charge.budget, price, limits)
 
     def _times_added(self, budget: Budget, delta: Fraction) -> int:
-        """How many such releases fit if they add up."""
+        """Return how many such releases fit by sums of (epsilon, delta)."""
         return math.floor(min(self.left_epsilon / Fraction(budget.epsilon), delta / Fraction(budget.delta)))
 
 
@@ -222,7 +222,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Status:
-    """What is spent of a ledger, and what remains. `Ledger.status` returns one; `str` of it is one line.
+    """The spent and the remaining budget of a ledger. `PrivacyLedger.status` returns it; `str` of it is one line.
 
     Attributes
     ----------
@@ -231,10 +231,10 @@ class Status:
     spent_epsilon : float
         The privacy loss of all charges, composed, at the delta of the total.
     next_budget : Budget or None
-        The largest epsilon that the next charge may have, whatever is released, and its delta: that of the last charge
-        (of the total, if there is none), or less if less remains. None if nothing fits.
+        The largest epsilon of the next charge, for any release, and its delta: that of the last charge, or of the total
+        if there is none, or less if less remains. None if nothing fits.
     next_gaussian : Budget or None
-        The same of a next release with Gaussian noise alone (the per-column estimator), if that is more.
+        The same for a release with Gaussian noise only (the per-column estimator), if that is more.
     charges : int
         The number of charges.
     private : bool
@@ -261,7 +261,7 @@ class Status:
 
 
 def status_of(account: Account, delta: float | None) -> Status:
-    """`delta`: of the next release, that of the total if it is None."""
+    """Return the status; `delta` is that of the next release, None for that of the total."""
     delta = delta or account.total.delta
     following, gaussian = largest_next(account, delta), _largest_gaussian(account, delta)
     if following and gaussian and gaussian.epsilon <= following.epsilon:
@@ -270,37 +270,37 @@ def status_of(account: Account, delta: float | None) -> Status:
 
 
 def largest_next(account: Account, delta: float) -> Budget | None:
-    """The largest epsilon that fits, whatever is released: at this delta, or at one below it that a rule has left.
+    """Return the largest epsilon that fits, for any release: at this delta, or at a lower one that a rule has left.
 
     Rounded down to four digits, and checked to fit.
     """
     deltas = (delta, *(_round_down(left) for left in account.left_deltas if 0 < left < delta))
-    usable = [each for each in deltas if each >= SMALLEST_DELTA and _fits(account, SMALLEST_EPSILON, each)]
+    usable = [each for each in deltas if each >= MIN_DELTA and _fits(account, MIN_EPSILON, each)]
     found = [Budget(_largest_epsilon(account, each), each) for each in usable]
     return max(found, key=lambda budget: budget.epsilon, default=None)
 
 
 def _largest_gaussian(account: Account, delta: float) -> Budget | None:
-    """The largest epsilon that the rule for Gaussian releases has left at this delta; checked to fit."""
+    """Return the largest epsilon that the rule for Gaussian releases has left at this delta, if it fits."""
     if account.filter is None or account.filter.orders[0] != GAUSSIAN:
         return None
     left = float(Fraction(account.filter.moments[0]) - account.moments[0])
     epsilon = gaussian_budget(math.sqrt(max(left, 0.0)), delta, account.total.epsilon).epsilon
     budget = Budget(_round_down(epsilon), delta)
-    if epsilon <= SMALLEST_EPSILON or not has_fine_noise(budget):
+    if epsilon <= MIN_EPSILON or not has_fine_noise(budget):
         return None
-    return budget if account.decide(Charge(budget, (gaussian_opening(budget),))) is not None else None
+    return budget if account.decide(Charge(budget, (price_gaussian_opening(budget),))) is not None else None
 
 
 def _largest_epsilon(account: Account, delta: float) -> float:
-    low, high = SMALLEST_EPSILON, account.total.epsilon
+    low, high = MIN_EPSILON, account.total.epsilon
     if _fits(account, high, delta):
         return high
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if _fits(account, middle, delta) else (low, middle)
-    near = float(f"{low:.4g}")  # what adds up to a round number is found again
-    return near if _fits(account, near, delta) else max(_round_down(low), SMALLEST_EPSILON)
+    near = float(f"{low:.4g}")  # prefer a round number that fits
+    return near if _fits(account, near, delta) else max(_round_down(low), MIN_EPSILON)
 
 
 def _fits(account: Account, epsilon: float, delta: float) -> bool:
@@ -309,5 +309,5 @@ def _fits(account: Account, epsilon: float, delta: float) -> bool:
 
 def _round_down(number: float) -> float:
     """Round down to four digits."""
-    unit = 10.0 ** (math.floor(math.log10(number)) - 3)
-    return float(f"{math.floor(number / unit) * unit:.4g}")
+    step = 10.0 ** (math.floor(math.log10(number)) - 3)
+    return float(f"{math.floor(number / step) * step:.4g}")

@@ -1,7 +1,7 @@
-"""The paper's algorithms, with the constants that make them private, on a small kernel of their own.
+"""The algorithms of the paper, with the constants that make them private, on their own small kernel.
 
 `algorithm1` (known covariance), `algorithm2` (unknown covariance) and `variance_profile` are programs on `kernel`,
-which alone holds records, secret halves and groups, and noise. The others are the subroutines, each private separately.
+which alone holds records, secret halves and groups, and noise. The others are subroutines, each private separately.
 """
 
 from dimfree.paper.algorithms import algorithm1, algorithm2

@@ -1,4 +1,4 @@
-"""The paper's Avg on some of the coordinates and some of the records: filter, count, mean (Algorithm 1; P1).
+"""Avg of the paper on some coordinates and some records: filter, count, mean (Algorithm 1; P1).
 
 Guarantee: (epsilon, delta) under add-remove of one of the given records, whatever the block.
 Proofs: proofs/paper/averaging.md; of the friend counts, proofs/statistics/friends.md.
@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from dimfree._types import Floats, Integers
 from dimfree._validate import check_positive
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import calibrate_filtered, remaining_mu
 from dimfree.accounting.events import Bounded, Costs, Gaussian
 from dimfree.data.blocks import Mask, peaks
@@ -24,16 +24,16 @@ from dimfree.data.records import Records
 from dimfree.errors import AccountingError
 from dimfree.kernel.parameters import check_classes
 from dimfree.kernel.statistics.friends import NEAR, RADIUS, Offsets, about, are_on_grid, middle, to_steps, within_radius
-from dimfree.kernel.statistics.stable import mean_event, rounded_mean
+from dimfree.kernel.statistics.stable import mean_event, round_mean
 from dimfree.noise import Noise
 from dimfree.paper.mechanisms import noisy_total, total_event
 from dimfree.programs.choose.constants import PAPER_BOUND_SHARE
-from dimfree.shapes import Shape
+from dimfree.shapes import Covariance
 from dimfree.threads import cores, in_order
 
 COUNT_SENSITIVITY = 1.0  # of the number kept, on friendly neighbors
 MEAN_SENSITIVITY = 2.0  # times radius / kept: friendly records lie within twice the radius
-SMALLEST_TOTAL = 2.0  # at or below it the release is refused: then C, C' > 0 is not certain
+MIN_TOTAL = 2.0  # at or below it the release is refused: then C, C' > 0 is not certain
 _ROWS = 1024  # tile of rows
 _CELLS = 2**20  # entries of pairs that are decided one by one
 _THREADS = 4  # each holds a tile; the products have threads of their own
@@ -43,7 +43,7 @@ _THREADS = 4  # each holds a tile; the products have threads of their own
 class Block:
     """M, the friend radius λ after rescaling, and which coordinates (None: all): public or released."""
 
-    shape: Shape
+    shape: Covariance
     radius: float
     coordinates: NDArray[np.intp] | None = None
 
@@ -61,7 +61,7 @@ class Average(NamedTuple):
 
 
 def average(records: Records, chosen: Mask, block: Block, budget: Budget, *, noise: Noise) -> Average | None:
-    """Alg 1 for one block; None is ⊥: too few records are friends at this radius."""
+    """Run Algorithm 1 for one block; None is ⊥: too few records are friends at this radius."""
     branch = calibrate_filtered(budget)
     bound_mu = math.sqrt(PAPER_BOUND_SHARE) * branch.mu
     asked = COUNT_SENSITIVITY, bound_mu, "number kept"
@@ -72,19 +72,19 @@ def average(records: Records, chosen: Mask, block: Block, budget: Budget, *, noi
     kept = keep(np.concatenate([friend_counts(values), alone]), noise)  # l.1–3
     total = noisy_total(Fraction(int(kept.sum())), *asked, noise=noise)  # l.4
     lowest = total.value - (bound_distance(branch) * counted.stddev + 1) * counted.step
-    if lowest <= SMALLEST_TOTAL:  # l.5
+    if lowest <= MIN_TOTAL:  # l.5
         return None
     width, step = values.shape[1], block.radius / RADIUS
     sensitivity = MEAN_SENSITIVITY / lowest * RADIUS
     event, bits = mean_event(sensitivity, remaining_mu(branch, bound_mu), width, step, "mean")
     _check_fits(budget, branch, counted, event)
-    noisy = rounded_mean(values, kept[: len(values)], bits) + noise.gaussian(event.stddev, event.dimension)  # l.7
+    noisy = round_mean(values, kept[: len(values)], bits) + noise.gaussian(event.stddev, event.dimension)  # l.7
     mean, variance = noisy.astype(np.float64) * event.step, (event.stddev * event.step) ** 2
     return Average(block.shape.restore(mean), variance * block.shape.root_diagonal(width), variance)
 
 
 def bound_distance(branch: Bounded) -> float:
-    """How many noise standard deviations below the noisy total the lower bound lies: fails with branch.failure."""
+    """Return the distance of the lower bound below the noisy total, in noise SDs; it fails with branch.failure."""
     return float(-ndtri(branch.failure)) * (1 + 1e-12) + 1e-3
 
 
@@ -102,8 +102,8 @@ def _on_grid(records: Records, chosen: Mask, block: Block) -> Integers:
 
 
 def _check_fits(budget: Budget, branch: Bounded, *events: Gaussian) -> None:
-    """What is drawn costs at most the budget, discrete noise and lifting included (P1, M8); by calibration always."""
-    costs = Costs(budget, Neighbours.ADD_REMOVE, (), (branch,), chosen=0, after=events, filtered=True)
+    """Refuse noise that costs more than the budget, with discrete noise and lifting (P1, M8)."""
+    costs = Costs(budget, Neighbors.ADD_REMOVE, (), (branch,), chosen=0, after=events, filtered=True)
     if not costs.delta() <= budget.delta:
         raise AccountingError("An average exceeds its share of the budget.")
 
@@ -116,7 +116,7 @@ def keep(counts: Integers, noise: Noise) -> Integers:
 
 
 def friend_counts(records: Integers) -> Integers:
-    """#{k : |x_j - x_k| <= RADIUS} for every integer record j, exactly, in memory O(n·tile)."""
+    """Count #{k : |x_j - x_k| <= RADIUS} for every integer record j, exactly, in memory O(n·tile)."""
     counts, places = np.zeros(len(records), dtype=np.int64), np.arange(len(records))
     tiles = [places[start : start + _ROWS] for start in range(0, len(records), _ROWS)]
     pairs = [(rows, columns) for rows in tiles for columns in tiles if rows[0] <= columns[0]]
@@ -132,7 +132,7 @@ def friend_counts(records: Integers) -> Integers:
 def _friends(
     records: Integers, offsets: Offsets, squares: Floats, tile: tuple[Integers, Integers]
 ) -> tuple[Integers, Integers]:
-    """Of a tile's rows and columns, how many friends each has on the other side: 2⟨x, y⟩ - |x|² >= |y|² - RADIUS².
+    """Count the friends of the rows and the columns of a tile: 2⟨x, y⟩ - |x|² >= |y|² - RADIUS².
 
     If both are near the center this is exact. Other pairs, if their norms allow, are decided by integer differences.
     """

@@ -1,10 +1,10 @@
-"""How few records are too few for every estimator, and how many are enough for some (docs/errata.md).
+"""Sample sizes that are too small for every estimator, and those that are enough for some (docs/internals/errata.md).
 
 Notation: σ = standard deviations, Σ = covariance with eigenvalues σ², d = dimension, α = accuracy (Euclidean),
 β = failure probability, (ε, δ) = the whole budget, R = radius of the ball of means, S = the bucket: coordinates whose
-σ are alike, log = natural logarithm. Theorems go by their labels in the paper. A limit of less than one record states
-nothing, and 0 stands for a bound that does not apply. A *rate* is a theorem that hides its constant: the constant is 1
-here, so a rate shows growth and guarantees nothing. `customised_records` alone has every constant of its proof.
+σ are similar, log = natural logarithm. Theorems have their labels in the paper. A limit below one record is void, and
+0 stands for a bound that does not apply. A *rate* is a theorem that hides its constant: the constant is 1
+here, so a rate shows growth and guarantees nothing. `customized_records` alone has every constant of its proof.
 """
 
 import math
@@ -27,7 +27,7 @@ from dimfree._validate import (
     check_variances,
 )
 from dimfree.accounting.discrete import before_lifting
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 
 BUCKETS = ("octaves", "tops")
 MEANS_WITHIN = 10.0  # [‖σ‖₂] radius of the ball of means, unless another is given
@@ -53,10 +53,10 @@ class Aim:
         self, stddevs: ArrayLike, accuracy: float, epsilon: float, delta: float = 0.5, failure_probability: float = 0.5
     ) -> None:
         """Check every number; a bound without δ or β leaves them out."""
-        spread = check_magnitude("stddevs", check_variances("stddevs", stddevs))
+        given = check_magnitude("stddevs", check_variances("stddevs", stddevs))
         with np.errstate(all="ignore"):
-            ratios = check_magnitude("stddevs / accuracy", spread / check_positive("accuracy", accuracy))
-        self.spread: Floats = ratios  # σ/α, in the caller's order
+            ratios = check_magnitude("stddevs / accuracy", given / check_positive("accuracy", accuracy))
+        self.ratios: Floats = ratios  # σ/α, in the caller's order
         self.epsilon = check_at_least("epsilon", check_positive("epsilon", epsilon), _SMALLEST)
         self.delta = check_at_least("delta", check_probability("delta", delta), _SMALLEST)
         self.failure = check_failure("failure_probability", failure_probability)
@@ -72,7 +72,7 @@ class Aim:
         self.centers = math.sqrt(self.dimension * self.secrecy) / self.epsilon  # a center for each coordinate
 
     def learning(self, top: Floats) -> Floats:
-        """Records that so many variances need: k of alg:covmeanest solved for n; none: their sum alone."""
+        """Return the records for this number of variances: k of alg:covmeanest solved for n; none: their sum alone."""
         log = self.secrecy + self.sureness
         found = np.sqrt(top * self.secrecy) * (math.log(self.dimension) + log)
         return self.log_dimension**2 + self.log_dimension * np.maximum(found, log * (top == 0)) / self.epsilon
@@ -86,7 +86,7 @@ def packing_lower_bound(
     radius: float | None = None,
     failure_probability: float = 0.1,
 ) -> Limit:
-    """Return what every ε-private (δ = 0) estimator of every mean in a ball needs (thm:lower-bound-pure).
+    """Return the records that every ε-private (δ = 0) estimator of a mean in a ball needs (thm:lower-bound-pure).
 
     n >= (d·log(R/(2α)) + log(1 - β))/ε, β = `failure_probability`, under both relations: n replacements lead to any
     other table, n removals to the empty one. The spectrum enters by its length d, and by the default radius R, ten
@@ -102,7 +102,7 @@ def packing_lower_bound(
 def fingerprinting_lower_bound(
     stddevs: ArrayLike, accuracy: float, epsilon: float, delta: float, *, buckets: str = "octaves"
 ) -> Limit:
-    """Return what every (ε, δ)-private estimator that succeeds with probability 0.95 needs (thm:lower-bound).
+    """Return the records that every (ε, δ)-private estimator with success probability 0.95 needs (thm:lower-bound).
 
     n >= |S|·σ_S/(24·α·ε·log d), by thm:KLSU-lb on the coordinates S alone, σ_S the *smallest* in S: records with
     equal σ_S become records with these σ by adding noise to each, not the other way round. 24 is the proof's constant;
@@ -117,22 +117,22 @@ def fingerprinting_lower_bound(
     """
     aim = Aim(stddevs, accuracy, epsilon, delta)
     if check_choice("buckets", buckets, BUCKETS) == "octaves":
-        bucket = _heaviest_octave(aim.spread)
-        records = float(_fewest(aim, np.array([float(len(bucket))]), aim.spread[bucket].min(keepdims=True))[0])
+        bucket = _heaviest_octave(aim.ratios)
+        records = float(_fewest(aim, np.array([float(len(bucket))]), aim.ratios[bucket].min(keepdims=True))[0])
     else:
-        order = np.argsort(-aim.spread, kind="stable")
-        each = _fewest(aim, np.arange(1.0, aim.dimension + 1), aim.spread[order])
+        order = np.argsort(-aim.ratios, kind="stable")
+        each = _fewest(aim, np.arange(1.0, aim.dimension + 1), aim.ratios[order])
         bucket = np.sort(order[: int(np.argmax(each)) + 1])
         records = float(each.max())
     return Limit(records, "the paper's lower bound", tuple(bucket.tolist()))
 
 
-def _heaviest_octave(spread: Floats) -> NDArray[np.intp]:
+def _heaviest_octave(ratios: Floats) -> NDArray[np.intp]:
     """Return the indices of the octave with the largest sum; the edges are exact, because halving is."""
-    octaves = max(1, math.ceil(math.log2(len(spread))))
-    edges = spread.max() * 2.0 ** -np.arange(octaves, 0, -1)
-    octave = octaves - np.searchsorted(edges, spread, side="left")  # how many edges lie at σ or above it
-    sums = np.bincount(octave, weights=spread, minlength=octaves)[:octaves]
+    octaves = max(1, math.ceil(math.log2(len(ratios))))
+    edges = ratios.max() * 2.0 ** -np.arange(octaves, 0, -1)
+    octave = octaves - np.searchsorted(edges, ratios, side="left")  # the number of edges at σ or above it
+    sums = np.bincount(octave, weights=ratios, minlength=octaves)[:octaves]
     return np.flatnonzero(octave == int(np.argmax(sums)))
 
 
@@ -188,12 +188,12 @@ def folklore_records(
 
     n = (tr Σ + ‖Σ‖ log 1/β)/α² + sqrt(d log 1/δ)/ε + sqrt(d·tr Σ·log 1/δ)/(αε). The paper leaves δ out; the root of
     log 1/δ is what Gaussian noise and composition cost at least. Factors log d and the range of the mean stay out, in
-    favor of this method. One ball instead of d centers: `customised_records` with `shape_stddevs` all ones (M = I).
+    favor of this method. One ball instead of d centers: `customized_records` with `shape_stddevs` all ones (M = I).
     """
     aim = Aim(stddevs, accuracy, epsilon, delta, failure_probability)
     noise = aim.centers * math.sqrt(aim.square)
     theorem = "section 1.2, folklore after Karwa–Vadhan; a rate"
-    return Need.of(theorem, sum, sampling=aim.sampling, centre=aim.centers, noise=noise)
+    return Need.of(theorem, sum, sampling=aim.sampling, center=aim.centers, noise=noise)
 
 
 def plan_records(
@@ -206,7 +206,7 @@ def plan_records(
     """
     aim = Aim(stddevs, accuracy, epsilon, delta, failure_probability)
     theorem = "section 1.2, Aumüller et al.; a rate"
-    return Need.of(theorem, sum, sampling=aim.sampling, centre=aim.centers, noise=aim.own_noise)
+    return Need.of(theorem, sum, sampling=aim.sampling, center=aim.centers, noise=aim.own_noise)
 
 
 def unknown_covariance_records(
@@ -217,10 +217,10 @@ def unknown_covariance_records(
     The largest of its four conditions: variances, log² d + log d·log(d/(δβ))·sqrt(log 1/δ)/ε; sampling,
     (tr Σ + ‖Σ‖ log 1/β)/α²; top, Σσ·sqrt(log 1/δ)/(αε); bottom, d^1/4·sqrt(Σσ)·log^5/4(1/δ)·log d/(α^1/2·ε). σ are
     the coordinates' own. The first prints log(1/(δβ)): too little where d is beyond every power of 1/δ, because TopVar
-    needs log(d/β) (docs/errata.md); the last survives that correction as printed.
+    needs log(d/β) (docs/internals/errata.md); the last survives that correction as printed.
     """
     aim = Aim(stddevs, accuracy, epsilon, delta, failure_probability)
-    bottom = aim.dimension**0.25 * math.sqrt(float(aim.spread.sum())) * aim.secrecy**1.25 * aim.log_dimension
+    bottom = aim.dimension**0.25 * math.sqrt(float(aim.ratios.sum())) * aim.secrecy**1.25 * aim.log_dimension
     return Need.of(
         "the paper's theorem for an unknown covariance, all four conditions; a rate",
         max,
@@ -250,7 +250,7 @@ def easy_instance_records(
     """
     aim = Aim(stddevs, accuracy, epsilon, delta, failure_probability)
     d, noise = aim.dimension, math.sqrt(aim.secrecy) / aim.epsilon
-    ranked = np.sort(aim.spread)[::-1]
+    ranked = np.sort(aim.ratios)[::-1]
     top = noise * np.concatenate(([0.0], np.cumsum(ranked)))
     tail = np.concatenate((np.cumsum(ranked[::-1] ** 2)[::-1], [0.0]))
     bottom = noise * np.sqrt(np.arange(d, -1, -1) * tail)
@@ -262,7 +262,7 @@ def easy_instance_records(
     return Need.of(theorem, max, sampling=aim.sampling, **parts)
 
 
-def customised_records(
+def customized_records(
     stddevs: ArrayLike,
     accuracy: float,
     epsilon: float,
@@ -287,11 +287,11 @@ def customised_records(
     check_lengths("shape_stddevs", len(roots), "standard deviation", aim.dimension)
     inside, delta_inside = before_lifting(min(aim.epsilon, _WIDEST_EPSILON), aim.delta)  # P1
     step, step_delta = inside / 2, delta_inside / 1.5  # a count, ε'; a mean, (ε', δ'); δ'/2 for too high a count
-    failure, rescaled = aim.failure * 2 / 7, aim.spread**2 / roots
+    failure, rescaled = aim.failure * 2 / 7, aim.ratios**2 / roots
     sure = -math.log(failure)
     sampling = math.sqrt(aim.square) + math.sqrt(2 * sure) * aim.largest
-    reach = math.sqrt(float(roots.sum())) + math.sqrt(2 * float(roots.max()) * sure)
-    noise = 4 * math.sqrt(2 * math.log(1.25 / step_delta)) * reach / step
+    extent = math.sqrt(float(roots.sum())) + math.sqrt(2 * float(roots.max()) * sure)
+    noise = 4 * math.sqrt(2 * math.log(1.25 / step_delta)) * extent / step
     fixed = None if radius is None else check_positive("radius", radius) / float(accuracy)
 
     def least_radius(records: float) -> float:
@@ -299,7 +299,7 @@ def customised_records(
         return math.sqrt(2 * float(rescaled.sum())) + math.sqrt(8 * float(rescaled.max()) * log)
 
     def records(sampling: float) -> float:
-        """Where the error is α: with λ held, a quadratic in n^1/2; λ follows, a contraction by 2/5 or less."""
+        """Solve for error α: with λ fixed, a quadratic in n^1/2; then λ, a contraction by 2/5 or less."""
         found = 1.0
         for _ in range(60):
             pull = noise * (least_radius(found) if fixed is None else fixed)
@@ -309,9 +309,9 @@ def customised_records(
     together, count = records(sampling), 2 * (sure - math.log(step_delta)) / step
     needed = max(together, count)
     if fixed is not None and fixed < least_radius(needed) * (1 - 1e-12):
-        raise InvalidParameter(
-            f"Expected radius={radius!r} to be at least {least_radius(needed) * float(accuracy):.6g}, which the theorem"
-            f" asks for at the {math.ceil(needed)} records it would need: leave radius out, or pass a larger one."
+        raise InvalidParameterError(
+            f"`radius` must be at least {least_radius(needed) * float(accuracy):.6g}, by the theorem for the "
+            f"{math.ceil(needed)} records it needs, got {radius!r}. Leave radius out, or pass a larger one."
         )
     terms = (("sampling", sampling**2), ("noise", records(0.0)), ("together", together), ("count", count))
     return Need(needed, terms, "the paper's accuracy theorem for Algorithm 1; every constant explicit")

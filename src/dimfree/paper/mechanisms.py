@@ -1,4 +1,4 @@
-"""Counts, totals, searches, histograms and sparse vectors: each draws the noise of the cost that is charged.
+"""Counts, totals, searches, histograms and sparse vectors, each with the noise of its charge.
 
 Proofs: proofs/paper/kernel.md, stable_histogram.md, sparse_vector.md.
 """
@@ -12,9 +12,9 @@ from typing import Generic, TypeVar
 
 from dimfree._types import Floats, Integers
 from dimfree._validate import check_between, check_count, check_finite, check_integers, check_probability
-from dimfree.accounting.events import COUNT_STEPS, SEARCH_STEPS, Gaussian, charged_gaussian
+from dimfree.accounting.events import COUNT_STEPS, SEARCH_STEPS, Gaussian, charge_gaussian
 from dimfree.accounting.losses import Approximate, Loss, Pure
-from dimfree.errors import InvalidParameter, raise_alone
+from dimfree.errors import InvalidParameterError, raise_alone
 from dimfree.kernel import Released
 from dimfree.noise import Noise, check_noise
 
@@ -38,8 +38,8 @@ def laplace_count(count: int, epsilon: float, *, noise: Noise) -> Priced[int, Pu
 
 
 def total_event(sensitivity: float, mu: float, purpose: str) -> Gaussian:
-    """The charge of `noisy_total`; rounding adds one step of sensitivity."""
-    return charged_gaussian(sensitivity * COUNT_STEPS + 1, mu, 1, 1 / COUNT_STEPS, purpose)
+    """Return the charge of `noisy_total`; rounding adds one step of sensitivity."""
+    return charge_gaussian(sensitivity * COUNT_STEPS + 1, mu, 1, 1 / COUNT_STEPS, purpose)
 
 
 def noisy_total(total: Fraction, sensitivity: float, mu: float, purpose: str, *, noise: Noise) -> Released[float]:
@@ -49,13 +49,13 @@ def noisy_total(total: Fraction, sensitivity: float, mu: float, purpose: str, *,
 
 
 def queries(cells: int) -> int:
-    """How many noisy counts a bisection of the given number of cells asks."""
+    """Return the number of noisy counts of a bisection of this number of cells."""
     return max(1, math.ceil(math.log2(max(cells, 2))))
 
 
 def search_event(cells: int, mu: float, purpose: str) -> Gaussian:
-    """The charge of `noisy_search`: one event of as many dimensions as there are queries."""
-    return charged_gaussian(SEARCH_STEPS * math.sqrt(queries(cells)), mu, queries(cells), 1 / SEARCH_STEPS, purpose)
+    """Return the charge of `noisy_search`: one event of as many dimensions as there are queries."""
+    return charge_gaussian(SEARCH_STEPS * math.sqrt(queries(cells)), mu, queries(cells), 1 / SEARCH_STEPS, purpose)
 
 
 def noisy_search(
@@ -80,7 +80,7 @@ def laplace_scale(epsilon: float) -> float:
 
 
 def publishing_threshold(epsilon: float, delta: float) -> int:
-    """The smallest count that is published: the first t with P(noise >= t - 1) <= delta, rounded up."""
+    """Return the smallest count that is published: the first t with P(noise >= t - 1) <= delta, rounded up."""
     scale = laplace_scale(epsilon)
     needed = scale * (-math.log(delta) - math.log1p(math.exp(-1 / scale)))
     return 1 + max(0, math.ceil(needed * (1 + 1e-12) + 1e-9))
@@ -98,13 +98,13 @@ def stable_histogram(
     ----------
     cells : sequence of hashable
         The cell of each item. Cells that compare equal must have the same `repr`, whatever the other items are: in a
-        column of a frame one entry may turn every 1 into 1.0 or "1". Turn each entry into text or a number of your own.
+        column of a frame one entry may turn every 1 into 1.0 or "1". Convert each entry to text or a number first.
     epsilon, delta : float
         The cost: epsilon from 1e-9 to 1e9, delta in (0, 1).
     noise : Noise
         `SystemNoise()`, or `SeededNoise(seed)` in a test.
     purpose : str
-        Named in the cost.
+        The name of the cost.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def stable_histogram(
 
     Examples
     --------
-    >>> from dimfree import SeededNoise
+    >>> from dimfree.testing import SeededNoise
     >>> from dimfree.paper import stable_histogram
     >>> found = stable_histogram(["a"] * 90 + ["b"], 1.0, 1e-6, noise=SeededNoise(0))
     >>> list(found.value)
@@ -124,7 +124,7 @@ def stable_histogram(
     try:
         counts = Counter(cells)
     except Exception:  # noqa: BLE001 - it may quote a cell
-        raise_alone(InvalidParameter("Expected cells to be a list with one cell, that can be hashed, for each item."))
+        raise_alone(InvalidParameterError("`cells` must be a list with one hashable cell for each item."))
     drawn = check_noise(noise, "laplace").laplace(laplace_scale(event.epsilon), len(counts))
     noisy = [(cell, count + int(z)) for (cell, count), z in zip(counts.items(), drawn, strict=True)]
     published = [each for each in noisy if each[1] >= least]
@@ -145,11 +145,11 @@ def heaviest_cell(
     return Priced(next(iter(found.value), None), found.event)
 
 
-# ---- which counts reach a threshold: the sparse vector technique, with corrected constants (docs/errata.md)
+# ---- which counts reach a threshold: the sparse vector technique, with corrected constants (docs/internals/errata.md)
 
 
 def sparse_scale(most: int, epsilon: float, delta: float) -> float:
-    """s: sqrt(32k·ln(1/delta))/epsilon (Dwork–Roth), or 2k/epsilon where their composition does not cover it.
+    """Return s: sqrt(32k·ln(1/delta))/epsilon (Dwork–Roth), or 2k/epsilon if their composition does not cover it.
 
     With e = 2/s the k stretches are together k·e-private, and (k·e·tanh(e/2) + e·sqrt(2k·ln(1/delta)), delta)-private.
     """
@@ -181,17 +181,17 @@ def sparse_vector(
     Parameters
     ----------
     queries : array of int64
-        The counts, in the order in which they are asked. Private.
+        The counts, in the order of the queries. Private.
     threshold : float
         Public; rounded up to a whole number.
     most : int
-        At least 1: how many positions are returned at most.
+        The maximal number of returned positions, at least 1.
     epsilon, delta : float
         The cost: epsilon from 1e-9 to 1e9, delta in (0, 1).
     noise : Noise
         `SystemNoise()`, or `SeededNoise(seed)` in a test.
     purpose : str
-        Named in the cost.
+        The name of the cost.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def sparse_vector(
     Examples
     --------
     >>> import numpy as np
-    >>> from dimfree import SeededNoise
+    >>> from dimfree.testing import SeededNoise
     >>> from dimfree.paper import sparse_vector
     >>> sparse_vector(np.array([0, 5000, 0, 9000]), 2000, 2, 1.0, 1e-6, noise=SeededNoise(0)).value
     [1, 3]

@@ -1,4 +1,4 @@
-"""VarianceProfile, the result of `variance_profile`: counts in buckets or a refusal, with guarantee and charges."""
+"""`VarianceProfile`, the result of `variance_profile`: counts in buckets or a refusal, with guarantee and charges."""
 
 import json
 import math
@@ -8,12 +8,18 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from dimfree._validate import check_choice, check_count
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.events import Costs
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.data.gpu.device import device_memory_unspoken
+from dimfree.data.gpu.device import redact_device_memory_errors
 from dimfree.data.records import BY_ROW
-from dimfree.errors import AccountingError, InvalidFile, InvalidParameter, RefusedRelease, memory_unspoken
+from dimfree.errors import (
+    AccountingError,
+    InvalidFileError,
+    InvalidParameterError,
+    RefusedReleaseError,
+    redact_memory_errors,
+)
 from dimfree.noise import Noise
 from dimfree.options import Options
 from dimfree.paper.kernel import PaperTable
@@ -26,7 +32,7 @@ from dimfree.request import Request, open_records
 FORMAT = 1  # raise it whenever an older reader would misunderstand the file
 KIND = "variance profile"
 EDGES = np.ldexp(1.0, 2 * np.arange(-200, 201))  # where the total variance is searched
-NO_SCALE = "The records do not vary, or vary on a scale outside the range that is looked at."
+NO_SCALE = "The records do not vary, or vary on a scale outside the searched range. Change the units."
 INCOMPLETE = "Too few groups of records are complete: many records are invalid."
 _FIELDS = ("dimension", "edges", "counts", "log2_stddev", "refusal")
 
@@ -43,20 +49,20 @@ class VarianceProfile:
     ----------
     guarantee : Guarantee
         Epsilon, delta and the neighboring relation.
-    ledger : Ledger
-        What was drawn, and what it cost.
+    charges : Costs
+        The releases and their costs.
     dimension : int
         The number of columns.
     edges, counts : tuple of float
         Lower edges of the buckets, largest first, and about how many coordinates are in each.
     log2_stddev : float
-        Standard deviation of the noise, as said above.
+        Standard deviation of the noise of log2(1 + number above an edge).
     refusal : str or None
         The public reason of a refusal.
     """
 
     guarantee: Guarantee
-    ledger: Costs
+    charges: Costs
     dimension: int
     edges: tuple[float, ...] = ()
     counts: tuple[float, ...] = ()
@@ -64,13 +70,15 @@ class VarianceProfile:
     refusal: str | None = None
 
     def __post_init__(self) -> None:
-        stated = (Budget(self.guarantee.epsilon, self.guarantee.delta), self.guarantee.neighbours)
-        if stated != (self.ledger.budget, self.ledger.neighbours):
-            raise InvalidParameter("Expected the guarantee and the ledger to state the same budget.")
+        stated = (Budget(self.guarantee.epsilon, self.guarantee.delta), self.guarantee.neighbors)
+        if stated != (self.charges.budget, self.charges.neighbors):
+            raise InvalidParameterError("`guarantee` and `charges` must state the same budget.")
         if len(self.edges) != len(self.counts) or bool(self.edges) != (self.refusal is None):
-            raise InvalidParameter("Expected one count for each edge, or a refusal without either.")
+            raise InvalidParameterError(
+                "`counts` and `edges` must have the same length, and be empty only with a `refusal`."
+            )
         if not all(math.isfinite(x) and x >= 0 for x in (*self.edges, *self.counts, self.log2_stddev)):
-            raise InvalidParameter("Expected finite edges and counts, none below 0.")
+            raise InvalidParameterError("`edges` and `counts` must be finite and at least 0.")
 
     @property
     def refused(self) -> bool:
@@ -81,27 +89,27 @@ class VarianceProfile:
     def buckets(self) -> tuple[tuple[float, float, float], ...]:
         """(from, to, about how many coordinates), largest variances first."""
         if self.refused:
-            raise RefusedRelease(f"A refused profile has no buckets. Reason: {self.refusal}")
+            raise RefusedReleaseError(f"A refused profile has no buckets. Reason: {self.refusal}")
         return tuple((edge, 4 * edge, count) for edge, count in zip(self.edges, self.counts, strict=True))
 
     @property
     def shaped_cost(self) -> float:
-        """Σσ_i: what noise that follows the shape costs."""
+        """Σσ_i: the cost of noise that follows the variances."""
         return sum(count * math.sqrt(2 * edge) for edge, _, count in self.buckets)  # the geometric middle of each
 
     @property
     def spherical_cost(self) -> float:
-        """sqrt(d·Σσ_i²): what spherical noise costs, in the same units."""
+        """sqrt(d·Σσ_i²): the cost of isotropic noise, in the same units."""
         return self.cost_after_learning(0)
 
     @property
     def gain(self) -> float:
-        """How many times more spherical noise costs; at least 1."""
+        """The cost of isotropic noise over that of noise that follows the variances; at least 1."""
         shaped = self.shaped_cost
         return max(1.0, self.spherical_cost / shaped) if shaped else 1.0
 
     def cost_after_learning(self, k: int) -> float:
-        """Σσ over the k largest plus sqrt((d - k)·Σσ²) over the others: the paper's error with k variances learned."""
+        """Return Σσ over the k largest plus sqrt((d - k)·Σσ²) over the others: the error with k variances."""
         k = check_count("k", k, least=0, most=self.dimension)
         edges, _, counts = np.array(self.buckets).T
         stddevs = np.sqrt(2 * edges)
@@ -110,35 +118,45 @@ class VarianceProfile:
 
     @property
     def easy(self) -> bool:
-        """Whether learning the log2(d) largest variances is almost as good as knowing all of them."""
+        """Whether estimating the log2(d) largest variances is almost as good as knowing all of them."""
         few = math.ceil(math.log2(self.dimension)) if self.dimension > 1 else 1
-        return self.cost_after_learning(few) <= c.EASY * self.shaped_cost
+        return self.cost_after_learning(few) <= c.EASY_FACTOR * self.shaped_cost
 
     def to_json(self) -> str:
-        """The whole profile as JSON text; `from_json` gives back the same bits."""
+        """Return the whole profile as JSON text; `from_json` restores the same bits."""
         document = {"format": FORMAT, "kind": KIND, "guarantee": self.guarantee.to_dict()}
-        document |= {name: getattr(self, name) for name in _FIELDS} | {"ledger": self.ledger.to_dict()}
+        document |= {name: getattr(self, name) for name in _FIELDS} | {"charges": self.charges.to_dict()}
         return json.dumps(document, allow_nan=False, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The profile that `to_json` wrote; `InvalidFile` if the text is anything else."""
+        """Read the profile that `to_json` wrote; raise `InvalidFileError` for any other text."""
         try:
             document = json.loads(text)
             if (document.pop("format"), document.pop("kind")) != (FORMAT, KIND):
                 raise ValueError
             document |= {name: tuple(map(float, document[name])) for name in ("edges", "counts")}
             document["guarantee"] = Guarantee(**document["guarantee"])
-            document["ledger"] = Costs.from_dict(document["ledger"])
+            document["charges"] = Costs.from_dict(document["charges"])
             return cls(**document)
-        except (InvalidParameter, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError):
-            raise InvalidFile("The text is not a complete variance profile: export it again with to_json().") from None
+        except (
+            InvalidParameterError,
+            LookupError,
+            TypeError,
+            ValueError,
+            ArithmeticError,
+            AttributeError,
+            RecursionError,
+        ):
+            raise InvalidFileError(
+                "The text is not a complete variance profile. Export it again with to_json()."
+            ) from None
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return type(self).from_json, (self.to_json(),)
 
     def __repr__(self) -> str:
-        guarantee = f"epsilon={self.guarantee.epsilon!r}, delta={self.guarantee.delta!r}, {self.guarantee.neighbours}"
+        guarantee = f"epsilon={self.guarantee.epsilon!r}, delta={self.guarantee.delta!r}, {self.guarantee.neighbors}"
         outcome = "refused" if self.refused else f"gain about {self.gain:.2g}, {'easy' if self.easy else 'not easy'}"
         warning = "" if self.guarantee.private else ", not private: seeded noise"
         return f"<VarianceProfile: {outcome}, dimension={self.dimension}, {guarantee}{warning}>"
@@ -149,15 +167,15 @@ def variance_profile(
     *,
     epsilon: float,
     delta: float,
-    neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
-    on_missing: Literal["raise", "drop"] = "raise",
+    neighbors: Literal["add-remove", "replace-one"] | Neighbors = "add-remove",
+    missing: Literal["raise", "complete-case"] = "raise",
     noise: Noise | None = None,
 ) -> VarianceProfile:
-    """How many coordinates have a variance in each [4^b, 4^{b+1}), with (epsilon, delta)-differential privacy.
+    """Release how many coordinates have a variance in each [4^b, 4^{b+1}), with differential privacy.
 
     Guarantee: for neighboring X the profiles, refusals included, are (epsilon, delta)-indistinguishable, with the
-    default noise and on_missing="drop" (or "raise" where no row is invalid). Nothing about X need be known. The
-    budget is this release's own: a mean released afterwards adds to it. Proof: proofs/paper/kernel.md.
+    default noise and missing="complete-case" (or "raise" if no row is invalid). No prior knowledge is needed. A mean
+    released afterwards has its own budget. Proof: proofs/paper/kernel.md.
 
     Parameters
     ----------
@@ -165,10 +183,10 @@ def variance_profile(
         One row per person; any table that `release_mean` takes.
     epsilon, delta : float
         The budget of the whole profile.
-    neighbours : {"add-remove", "replace-one"}
+    neighbors : {"add-remove", "replace-one"}
         The neighboring relation. Under "replace-one" the number of records is public.
-    on_missing : {"raise", "drop"}
-        What happens to rows with NaN or infinite entries: an error, or a record that says nothing.
+    missing : {"raise", "complete-case"}
+        Rows with missing values raise an error, or have no weight.
     noise : Noise, optional
         The source of noise; by default the operating system's. `SeededNoise` is for tests and is not private.
 
@@ -179,51 +197,51 @@ def variance_profile(
 
     Raises
     ------
-    InvalidParameter
+    InvalidParameterError
         If a parameter is out of range.
-    InvalidRecords
-        If X is no table of numbers, or has an invalid row with on_missing="raise".
+    InvalidDataError
+        If X is not a table of numbers, or has a missing value with missing="raise".
     """
-    check_choice("on_missing", on_missing, BY_ROW)
-    request = Request.checked(
-        epsilon=epsilon, delta=delta, neighbours=neighbours, on_missing=on_missing, noise=noise, options=Options()
+    check_choice("missing", missing, BY_ROW)
+    request = Request.from_arguments(
+        epsilon=epsilon, delta=delta, neighbors=neighbors, missing=missing, noise=noise, options=Options()
     )
     records, _ = open_records(X, request)
-    table = PaperTable(records, request.budget, request.relation, request.noise, on_missing=on_missing)
-    with device_memory_unspoken(), memory_unspoken(), np.errstate(all="ignore"):
+    table = PaperTable(records, request.budget, request.relation, request.noise, missing=missing)
+    with redact_device_memory_errors(), redact_memory_errors(), np.errstate(all="ignore"):
         found = _profile(table)
     budget, costs = request.budget, table.costs
     if not costs.delta() <= budget.delta:  # by the kernel it never happens; nothing leaves if it does
-        raise AccountingError("The charges of this profile exceed its budget.")
+        raise AccountingError("The charges of this profile exceed its budget. Nothing was released.")
     guarantee = Guarantee(budget.epsilon, budget.delta, request.relation, table.is_private)
     return VarianceProfile(guarantee, costs, table.dimension, **found)
 
 
 def _profile(table: PaperTable) -> dict[str, Any]:
     """n̂, the total variance by a noisy search, then the counts above thresholds below it (M1, M2, M5')."""
-    mu, dimension, add = table.mu, table.dimension, table.relation is Neighbours.ADD_REMOVE
+    mu, dimension, add = table.mu, table.dimension, table.relation is Neighbors.ADD_REMOVE
     search_mu = math.sqrt(c.PROFILE_SEARCH_SHARE) * mu
     means_mu = math.sqrt(1 - (c.PROFILE_COUNT_SHARE if add else 0.0) - c.PROFILE_SEARCH_SHARE) * mu
     thresholds = math.ceil(math.log2(dimension)) + 3  # down to a variance too small to matter, even times d
 
     def log_stddev(groups: float) -> float:
-        """Of the released mean of log2(1 + N_j) over so many complete groups."""
+        """Return the noise SD of the mean of log2(1 + N_j) over this number of complete groups."""
         return math.log2(1 + dimension) * math.sqrt(thresholds) / means_mu / groups if groups else math.inf
 
     if add:  # somewhat fewer groups than n̂ allows, so that few slots stay empty
         stddev = 1 / (math.sqrt(c.PROFILE_COUNT_SHARE) * mu)
-        count = full_groups(table.gaussian_count(stddev).value - 2 * stddev, c.GROUP)
+        count = full_groups(table.gaussian_count(stddev).value - 2 * stddev, c.GROUP_SIZE)
     else:
-        count = full_groups(table.public_count, c.GROUP)
-    if 10 * math.sqrt(queries(len(EDGES) - 1)) / search_mu > count or log_stddev(count) > c.COARSEST_PROFILE:
+        count = full_groups(table.public_count, c.GROUP_SIZE)
+    if 10 * math.sqrt(queries(len(EDGES) - 1)) / search_mu > count or log_stddev(count) > c.MAX_PROFILE_NOISE:
         return {"refusal": TOO_FEW}
-    groups = table.groups(count, c.GROUP)  # M1
+    groups = table.groups(count, c.GROUP_SIZE)  # M1
     total = groups.search_total(EDGES, search_mu).value  # M5': the median over groups, as the next power of four
     if not EDGES[1] < total < EDGES[-1]:
         return {"refusal": NO_SCALE}
     edges = total * np.ldexp(1.0, -2 * np.arange(thresholds))
     found = groups.mean_log_counts(edges, means_mu).value  # M2
-    if found.groups < c.COMPLETE_GROUPS * count:
+    if found.groups < c.MIN_COMPLETE_GROUPS * count:
         return {"refusal": INCOMPLETE}
     # halfway between the smallest growing sequence above the means and the largest one below
     rising, falling = np.maximum.accumulate(found.means), np.minimum.accumulate(found.means[::-1])[::-1]

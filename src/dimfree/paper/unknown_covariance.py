@@ -1,4 +1,4 @@
-"""The paper's Algorithm 2 as a program, line by line, with the constants that make it private.
+"""Algorithm 2 of the paper as a program, line by line, with the constants that make it private.
 
 n̂ → two halves by secret coins → groups vote on the variances (first half) → two averages (second half).
 A record is in one half only, so the halves share the budget without dividing it. Proof: proofs/paper/kernel.md.
@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dimfree._types import Floats, Integers
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.paper.averaging import Block
 from dimfree.paper.kernel import PaperGroups, PaperTable
 from dimfree.paper.mechanisms import publishing_threshold, sparse_scale
-from dimfree.paper.variance_votes import full_groups, repeated_share
+from dimfree.paper.variance_votes import full_groups, share_repeated
 from dimfree.programs.choose import constants as c
 from dimfree.programs.run import TOO_FEW
-from dimfree.shapes import Diagonal
+from dimfree.shapes import DiagonalCovariance
 
-LARGEST_LIFTED = 20.0  # no filtered release costs more than this, however large its epsilon (P1)
+MAX_LIFTED = 20.0  # no filtered release costs more than this, however large its epsilon (P1)
 SCALES = (1e-60, 1e60)  # standard deviations whose powers stay in the range of floats
 NO_VOTE = "The groups do not agree on the variances: too few records for this budget, or very long tails."
 NO_SCALE = "The records do not vary, or vary on a scale outside the range of the arithmetic; change the units."
@@ -36,7 +36,7 @@ _STEPS = 4  # FindKthLargestVariance, TopVar, the top variances, the sum of the 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a program found: a mean with the standard deviation of its noise, or a refusal. Released and public."""
+    """The outcome of a program: a mean with the SD of its noise, or a refusal. Released and public."""
 
     public: Mapping[str, float] = field(default_factory=dict)
     mean: Floats | None = None
@@ -47,43 +47,43 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Shares:
-    """What the count costs (None: it is public), and what either half of the records may cost."""
+    """The budget of the count (None: it is public), and that of either half of the records."""
 
     count_epsilon: float | None
     half: Budget
-    relation: Neighbours
+    relation: Neighbors
 
     def surely(self, count: float) -> float:
-        """About how many records the first half has at least: two standard deviations below its expected size."""
+        """Return a likely lower bound on the size of the first half: two SDs below its expected size."""
         if self.count_epsilon is None:
             return count // 2
         return count / 2 - math.sqrt(2) / self.count_epsilon - math.sqrt(max(count, 0.0))
 
     def variance_step(self, k: int) -> Budget:
-        """Of each step on the first half: four of them, or a single sum if nothing is learned."""
+        """Return the budget of each step on the first half: four steps, or one sum if no variance is estimated."""
         return self.half if k == 0 else Budget(self.half.epsilon / _STEPS, self.half.delta / _STEPS)
 
     def average(self, blocks: int) -> Budget:
-        """Of each Avg call on the second half, under add-remove: replace-one takes two steps through Z (P1)."""
+        """Return the budget of each Avg on the second half, under add-remove: replace-one takes two steps (P1)."""
         epsilon, delta = self.half.epsilon, self.half.delta
-        if self.relation is Neighbours.REPLACE_ONE:
-            epsilon = min(epsilon / 2, LARGEST_LIFTED)
+        if self.relation is Neighbors.REPLACE_ONE:
+            epsilon = min(epsilon / 2, MAX_LIFTED)
             delta /= 1 + math.exp(epsilon)
         return Budget(epsilon / blocks * (1 - 1e-12), delta / blocks * (1 - 1e-12))
 
 
-def paper_shares(budget: Budget, relation: Neighbours) -> Shares:
-    """Count and halves together cost at most the budget; the halves are disjoint, so they cost it once."""
+def paper_shares(budget: Budget, relation: Neighbors) -> Shares:
+    """Return budgets of the count and the halves within the whole; the halves are disjoint, so they cost it once."""
     whole = whole_half(budget, relation)
-    if relation is Neighbours.REPLACE_ONE:
+    if relation is Neighbors.REPLACE_ONE:
         return whole
     epsilon = whole.half.epsilon
     half = Budget((1 - c.PAPER_COUNT_SHARE) * epsilon * (1 - _ROUNDING), whole.half.delta)
     return Shares(c.PAPER_COUNT_SHARE * epsilon, half, relation)
 
 
-def whole_half(budget: Budget, relation: Neighbours) -> Shares:
-    """Without a count: all of the budget for the half that a record is in, or for all records."""
+def whole_half(budget: Budget, relation: Neighbors) -> Shares:
+    """Return the whole budget for the half that a record is in, or for all records, without a count."""
     return Shares(None, Budget(budget.usable_epsilon, budget.delta * (1 - _ROUNDING)), relation)
 
 
@@ -101,11 +101,11 @@ class Steps:
 
 
 def choose_steps(records: float, dimension: int, shares: Shares, failure: float) -> Steps | None:
-    """The largest k that the formula and the number of groups allow; None if not even k = 0 will be answered.
+    """Return the largest k that the formula and the number of groups allow; None if not even k = 0 is possible.
 
-    `records` is what the first half surely has. A printed k, which hides a constant, is lowered if it ends in ⊥.
+    `records`: a lower bound on the first half. A printed k, which hides a constant, is lowered if it leads to ⊥.
     """
-    least = max(1, math.ceil(c.FEWEST_PAIRS * math.log(16 * dimension)))
+    least = max(1, math.ceil(c.MIN_PAIRS * math.log(16 * dimension)))
     groups = full_groups(records, 2 * least)
     if groups < votes_needed(0, dimension, shares, failure):
         return None
@@ -121,7 +121,7 @@ def choose_steps(records: float, dimension: int, shares: Shares, failure: float)
 
 
 def printed_top(records: float, dimension: int, step: Budget, failure: float) -> int:
-    """k of Algorithm 2, line 2, with the share of one step; clipped to 0..d."""
+    """Return k of Algorithm 2, line 2, with the share of one step; clipped to 0..d."""
     signal = step.epsilon * records
     if signal <= 1:
         return 0
@@ -131,16 +131,16 @@ def printed_top(records: float, dimension: int, step: Budget, failure: float) ->
 
 
 def votes_needed(top: int, dimension: int, shares: Shares, failure: float) -> float:
-    """Groups that make every step on the first half answer with probability about 1 - β, if the estimates are valid."""
+    """Return the groups with which every step on the first half answers with probability about 1 - β."""
     step = shares.variance_step(top)
-    each = repeated_share(top, step.epsilon, step.delta) if top else (step.epsilon, step.delta)
+    each = share_repeated(top, step.epsilon, step.delta) if top else (step.epsilon, step.delta)
     votes = c.VALID_VOTES * (publishing_threshold(*each) + 2 / each[0] * math.log(1 / (failure / max(top, 1))))
     noise = 3 * sparse_scale(top, step.epsilon, step.delta) * math.log(2 * dimension / failure) if top else 0.0
     return max(noise / c.TOP_MARGIN, votes)
 
 
 def average_by_halves(table: PaperTable, failure: float) -> Outcome:
-    """Algorithm 2 as a program: halves, variances by votes, two averages."""
+    """Run Algorithm 2: halves, variances by votes, two averages."""
     shares = paper_shares(table.budget, table.relation)
     count = table.public_count if shares.count_epsilon is None else table.laplace_count(shares.count_epsilon).value
     public: dict[str, float] = {"count": count}
@@ -166,7 +166,7 @@ def average_by_halves(table: PaperTable, failure: float) -> Outcome:
 
 @dataclass(frozen=True)
 class Learned:
-    """Released: which coordinates have a variance of their own, those variances, and the sum of the others."""
+    """Released: the coordinates with an estimated variance, those variances, and the sum of the others."""
 
     top: Integers
     variances: Floats
@@ -179,7 +179,7 @@ class Learned:
 
 
 def learn_variances(groups: PaperGroups, k: int, shares: Shares) -> Learned | None:
-    """l.8–13: the k-th largest variance, the coordinates above an eighth of it, their variances; None is ⊥."""
+    """Run l.8–13: the k-th largest variance, the coordinates above an eighth of it, their variances; None is ⊥."""
     step, found, values = shares.variance_step(k), list[int](), list[float | None]()
     if k:
         kth = groups.kth_largest(k, step)  # l.8
@@ -196,14 +196,14 @@ def learn_variances(groups: PaperGroups, k: int, shares: Shares) -> Learned | No
 
 
 def coordinate_blocks(learned: Learned, records: float, failure: float) -> list[Block]:
-    """M and λ of the two averages (l.14–15): λ covers sqrt(2 tr A) + 2 sqrt(2 tr A log(n/β)), A the true covariance."""
-    reach = math.sqrt(2 * c.COVERED) * (1 + 2 * math.sqrt(math.log(records / failure)))
+    """Return M and λ of the averages (l.14–15): λ covers sqrt(2 tr A) + 2 sqrt(2 tr A log(n/β)), A the covariance."""
+    factor = math.sqrt(2 * c.VARIANCE_FACTOR) * (1 + 2 * math.sqrt(math.log(records / failure)))
     least, blocks = c.ZERO_VARIANCE * learned.largest, []  # an estimate of zero is raised: it has no fourth root
     if len(learned.top):
         variances = np.maximum(learned.variances, least)
-        radius = reach * math.sqrt(float(np.sqrt(variances).sum()))
-        blocks.append(Block(Diagonal(variances), radius, learned.top))
+        radius = factor * math.sqrt(float(np.sqrt(variances).sum()))
+        blocks.append(Block(DiagonalCovariance(variances), radius, learned.top))
     if len(learned.bottom):
-        radius = reach * math.sqrt(max(learned.bottom_sum, least))
-        blocks.append(Block(Diagonal(np.ones(len(learned.bottom))), radius, learned.bottom))
+        radius = factor * math.sqrt(max(learned.bottom_sum, least))
+        blocks.append(Block(DiagonalCovariance(np.ones(len(learned.bottom))), radius, learned.bottom))
     return blocks

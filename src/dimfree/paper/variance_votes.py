@@ -17,10 +17,10 @@ from scipy.special import bdtrc
 
 from dimfree._types import Booleans, Floats, Integers
 from dimfree._validate import check_between, check_count, check_finite, check_integers, check_kind, check_probability
-from dimfree.accounting.events import Gaussian, charged_gaussian
+from dimfree.accounting.events import Gaussian, charge_gaussian
 from dimfree.accounting.losses import Approximate
 from dimfree.data.records import Records
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 from dimfree.kernel import Released
 from dimfree.noise import Noise
 from dimfree.paper.mechanisms import Priced, heaviest_cell, sparse_vector
@@ -38,7 +38,7 @@ Coordinates = Sequence[int] | NDArray[np.intp]
 
 
 def slots(count: int, groups: int, size: int, noise: Noise) -> Integers:
-    """Record indices in slots (groups, size), EMPTY where there are more slots than records, in a secret order.
+    """Draw record indices for slots (groups, size), EMPTY if there are more slots than records, in a secret order.
 
     `groups` and `size` are public or released: under add-remove they must not be computed from `count`. The order is
     uniform but for equal keys, which have a probability below items²·2^-125.
@@ -51,24 +51,24 @@ def slots(count: int, groups: int, size: int, noise: Noise) -> Integers:
 
 
 def full_groups(count: float, size: int) -> int:
-    """How many full groups a public or released number of records is worth."""
+    """Return the number of full groups of a public or released number of records."""
     return max(0, int(count // size))
 
 
-class GroupMeans(NamedTuple):
-    """Released: the means, and N̂, how many complete groups they are the means of."""
+class NoisyMeans(NamedTuple):
+    """Released: the means, and N̂, the number of complete groups."""
 
     means: Floats
     groups: float
 
 
 def group_means_event(statistics: int, most: float, mu: float, purpose: str) -> Gaussian:
-    """The charge of `noisy_group_means` of so many statistics."""
+    """Return the charge of `noisy_group_means` of this number of statistics."""
     sensitivity = 2 * _STEPS * math.sqrt(statistics) * (1 + 1e-15)
-    return charged_gaussian(sensitivity, mu, statistics + 1, most / _STEPS / 2, purpose)
+    return charge_gaussian(sensitivity, mu, statistics + 1, most / _STEPS / 2, purpose)
 
 
-def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, noise: Noise) -> Released[GroupMeans]:
+def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, noise: Noise) -> Released[NoisyMeans]:
     """Release the mean of every column of `values` (groups, statistics), each entry clipped to [0, most], and N̂.
 
     One group replaced changes the sums of 2v - L by at most 2L·sqrt(k) in L2; one that appears or vanishes adds
@@ -82,7 +82,7 @@ def noisy_group_means(values: Floats, most: float, mu: float, purpose: str, *, n
     noisy = (sums + noise.gaussian(event.stddev, statistics + 1)).astype(np.float64)
     groups = float(noisy[-1] / unit)  # N̂; the private len(values) would not do
     means = (noisy[:-1] / max(groups, 1.0) + _STEPS) / 2 * (most / _STEPS)
-    return Released(GroupMeans(means, groups), event)
+    return Released(NoisyMeans(means, groups), event)
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,8 +115,8 @@ def group_variances(records: Records, layout: Integers) -> GroupVariances:
         One row of estimates for every complete group.
     """
     check_kind("records", records, Records)
-    if not isinstance(layout, np.ndarray) or layout.dtype.kind != "i" or layout.ndim != 2:  # no row number is looked at
-        raise InvalidParameter("Expected layout to be a table of whole numbers, the rows of records.")
+    if not isinstance(layout, np.ndarray) or layout.dtype.kind != "i" or layout.ndim != 2:
+        raise InvalidParameterError("`layout` must be a table of whole numbers, the positions of records.")
     groups, size = layout.shape
     step = max(1, _ENTRIES // max(1, size * records.dimension))
     parts = [_complete_variances(records, layout[start : start + step]) for start in range(0, groups, step)]
@@ -124,7 +124,7 @@ def group_variances(records: Records, layout: Integers) -> GroupVariances:
 
 
 def _complete_variances(records: Records, layout: Integers) -> Floats:
-    rows, present = _gathered(records, layout.ravel())
+    rows, present = _gather(records, layout.ravel())
     complete = present.reshape(layout.shape).all(axis=1)
     members = rows.reshape(*layout.shape, records.dimension)[complete]
     total, pairs = np.zeros((len(members), records.dimension)), layout.shape[1] // 2
@@ -136,8 +136,8 @@ def _complete_variances(records: Records, layout: Integers) -> Floats:
     return total
 
 
-def _gathered(records: Records, wanted: Integers) -> tuple[Floats, Booleans]:
-    """The wanted records in their order, and which of them are there and valid."""
+def _gather(records: Records, wanted: Integers) -> tuple[Floats, Booleans]:
+    """Return the wanted records in their order, and which of them exist and are valid."""
     rows, present = np.zeros((len(wanted), records.dimension)), np.zeros(len(wanted), dtype=np.bool_)
     start = 0
     for block, valid in records.blocks():
@@ -148,14 +148,14 @@ def _gathered(records: Records, wanted: Integers) -> tuple[Floats, Booleans]:
 
 
 def bucket(value: float) -> int:
-    """b with 4^b <= value < 4^{b+1}, exactly; ZERO for 0, LARGEST for an overflow."""
+    """Return b with 4^b <= value < 4^{b+1}, exactly; ZERO for 0, LARGEST for an overflow."""
     if value == 0:
         return ZERO
     return (math.frexp(value)[1] - 1) // 2 if math.isfinite(value) else LARGEST  # frexp: 2^{e-1} <= value < 2^e
 
 
 def bucket_edge(found: int) -> float:
-    """4^b, and 0.0 for the bucket {0}."""
+    """Return 4^b, and 0.0 for the bucket {0}."""
     return math.ldexp(1.0, 2 * found)
 
 
@@ -186,7 +186,7 @@ def find_kth_largest_variance(
     check_kind("groups", groups, GroupVariances)
     place = groups.dimension - check_count("k", k, least=1, most=groups.dimension)
     largest = np.partition(groups.values, place, axis=1)[:, place]
-    return _voted(largest.tolist(), epsilon, delta, "k-th largest variance", noise)
+    return _release_vote(largest.tolist(), epsilon, delta, "k-th largest variance", noise)
 
 
 def variance_sum(
@@ -201,7 +201,9 @@ def variance_sum(
     coordinates : sequence of int
         Columns, counted from 0; public or released.
     """
-    return _voted(group_sums(groups, _coordinates(groups, coordinates)), epsilon, delta, "sum of variances", noise)
+    return _release_vote(
+        group_sums(groups, _coordinates(groups, coordinates)), epsilon, delta, "sum of variances", noise
+    )
 
 
 def coordinate_variances(
@@ -213,18 +215,18 @@ def coordinate_variances(
     """
     chosen = _coordinates(groups, coordinates)
     budget = check_between("epsilon", epsilon, 1e-9, 1e9), check_probability("delta", delta)
-    each, failure = repeated_share(len(chosen), *budget)
+    each, failure = share_repeated(len(chosen), *budget)
     return [variance_sum(groups, [i], each, failure, noise=noise) for i in chosen.tolist()]
 
 
 def _coordinates(groups: GroupVariances, coordinates: Coordinates) -> Integers:
-    """At least one, each a column."""
+    """Check that there is at least one coordinate, each a column."""
     chosen, dimension = (
         check_integers("coordinates", coordinates),
         check_kind("groups", groups, GroupVariances).dimension,
     )
     if not len(chosen) or not 0 <= chosen.min() <= chosen.max() < dimension:
-        raise InvalidParameter("Expected coordinates to be a list of columns, counted from 0.")
+        raise InvalidParameterError("`coordinates` must be a non-empty list of columns, counted from 0.")
     return chosen
 
 
@@ -242,9 +244,9 @@ def top_variances(
     groups, epsilon, delta, noise
         As in `find_kth_largest_variance`.
     threshold : float
-        The variance asked for; 0 asks for any variance at all.
+        The variance to reach; 0 accepts any positive variance.
     k : int
-        The most coordinates to return.
+        The maximal number of coordinates.
     """
     check_kind("groups", groups, GroupVariances)
     k = check_count("k", k, least=1, most=groups.dimension)
@@ -253,40 +255,40 @@ def top_variances(
     return sparse_vector(votes, groups.groups / 2, k, epsilon, delta, noise=noise, purpose="top variances")
 
 
-def _voted(
+def _release_vote(
     values: Sequence[float], epsilon: float, delta: float, purpose: str, noise: Noise
 ) -> Priced[float | None, Approximate]:
-    """The lower edge of the bucket with the most votes, in a stable histogram over powers of four (M4)."""
+    """Release the lower edge of the bucket with the most votes, in a stable histogram over powers of four (M4)."""
     found = heaviest_cell([bucket(value) for value in values], epsilon, delta, noise=noise, purpose=purpose)
     return Priced(None if found.value is None else bucket_edge(found.value), found.event)
 
 
 def group_sums(groups: GroupVariances, coordinates: Coordinates) -> list[float]:
-    """Private: Σ V_i over the given coordinates, for every complete group."""
+    """Return Σ V_i, private, over the given coordinates, for every complete group."""
     chosen = np.asarray(coordinates, dtype=np.intp)
     return [_sum(row[chosen]) for row in groups.values]
 
 
 def _sum(row: Floats) -> float:
-    """Correctly rounded, so the same in any order; infinite if it overflows."""
+    """Sum with correct rounding, so the same in any order; infinite if it overflows."""
     try:
         return math.fsum(row)
     except OverflowError:
         return math.inf
 
 
-def repeated_share(times: int, epsilon: float, delta: float) -> tuple[float, float]:
-    """(ε', δ') of each of `times` adaptive mechanisms that together cost at most (epsilon, delta); rounded down."""
+def share_repeated(times: int, epsilon: float, delta: float) -> tuple[float, float]:
+    """Return (ε', δ') of each of `times` adaptive mechanisms that cost (epsilon, delta) together; rounded down."""
     failure = delta / 2 / times
     low, high = epsilon / times, epsilon
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if repeated_delta(times, middle, failure, epsilon) <= delta else (low, middle)
+        low, high = (middle, high) if delta_repeated(times, middle, failure, epsilon) <= delta else (low, middle)
     return low * (1 - _ROUNDING), failure
 
 
-def repeated_delta(times: int, each: float, failure: float, epsilon: float) -> float:
-    """δ at level epsilon of `times` adaptive (each, failure)-private mechanisms, rounded up.
+def delta_repeated(times: int, each: float, failure: float, epsilon: float) -> float:
+    """Return δ at level epsilon of `times` adaptive (each, failure)-private mechanisms, rounded up.
 
     Every one is dominated by a coin: a loss of ±each, + with probability e^each/(1 + e^each) (Kairouz, Oh, Viswanath).
     """

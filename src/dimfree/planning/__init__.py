@@ -1,1 +1,1 @@
-"""Before any data: how many records, how much noise, how close to the limit. Nothing here touches a table of people."""
+"""Plans of releases: the predicted error, or the n, d or epsilon that an error needs. Nothing here reads a table."""

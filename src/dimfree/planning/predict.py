@@ -1,4 +1,4 @@
-"""Predict what `release_mean` will do before there are any records: run its own program on simulated records.
+"""Predict the error of `release_mean` by running its estimator on simulated records.
 
 Letters: n̂ = released number of records, here an assumed number.
 """
@@ -17,26 +17,26 @@ from dimfree._types import Floats
 from dimfree._validate import check_probability
 from dimfree.accounting.budget import CHANGED_RECORDS, Budget
 from dimfree.accounting.calibrate import Calibration
-from dimfree.accounting.discrete import idealised
+from dimfree.accounting.discrete import idealize
 from dimfree.accounting.events import Costs, OnlyGaussian, Tested
 from dimfree.accounting.ladder import DENOMINATOR
 from dimfree.accounting.precision import largest_mu
 from dimfree.beliefs import Beliefs
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import Prediction, Question
 from dimfree.planning.simulated_table import SimulatedTable
-from dimfree.programs.choose.core import Size, default_core_sample, stable_choices
-from dimfree.programs.columns.run import records_needed
+from dimfree.programs.choose.core import Size, choose_core_sample, choose_stable_cores
+from dimfree.programs.columns.run import count_records_needed
 from dimfree.programs.known import calibrate_known
-from dimfree.programs.run import TOO_FEW, UNKNOWN, Run, calibrated
-from dimfree.programs.unknown import choose_way
+from dimfree.programs.run import TOO_FEW, UNKNOWN, Run, calibrate_run
+from dimfree.programs.unknown import choose_branch
 from dimfree.release import complete
 from dimfree.request import Request
 from dimfree.results.quantiles import length_quantile
 
-MAX_COLUMNS = 200_000  # that are simulated
-TOO_FEW_COLUMNS = "Too few records for objective='relative' with so many columns at this budget."
+MAX_COLUMNS = 200_000  # in a simulation
+TOO_FEW_COLUMNS = "Too few records for objective='relative' with this many columns at this budget."
 REFUSED = "refused"
 UNUSED = "tests and unused"
 _MAX_SEARCHED = 2**40  # records
@@ -46,28 +46,28 @@ _FEW = 100.0  # records times precision: below it noise varies much between rele
 _METHODS = {
     "columns": "There are enough records to estimate the center and the SD of every column separately, without a test.",
     "auto": "Without prior knowledge, scale, center and variances are estimated inside the budget.",
-    "recentred": "The covariance is known: refinement steps follow the stable core.",
+    "recentered": "The covariance is known: refinement steps follow the stable core.",
     "stable": "The covariance is known: the stable core alone has less noise than with refinement steps after it.",
 }
 
 
 @dataclass(frozen=True)
 class Course:
-    """What `release_mean` will do with so many records, by simulated releases and public thresholds.
+    """The course of a release, by simulated releases and public thresholds.
 
     Attributes
     ----------
     method : str
-        The estimator, as in `Release.method`; "refused" where nothing is released.
+        The estimator, as in `Release.method`; "refused" for a refusal.
     why : str
         The reason, in a sentence.
     shares : tuple of (str, float)
-        Shares of the precision of the whole budget as one Gaussian release, by purpose. They add up to 1; the last is
-        what stability tests, prepared branches and releases that are not needed leave.
+        Shares of the precision of the total budget as one Gaussian release, by purpose. They sum to 1; the last is for
+        stability tests, unused branches and unused releases.
     pass_probability : float
-        Lower bound of the probability that records which fit the model are not refused.
+        Lower bound of the probability that data that fit the model are not refused.
     smallest_count : int
-        The smallest number of records that is not refused as too few; 0 where every number is.
+        The smallest number of records that is not refused as too few; 0 if every number is.
     """
 
     method: str
@@ -78,8 +78,8 @@ class Course:
 
 
 def predict(question: Question, confidence: float = 0.95, pairs: int = _MAX_PAIRS) -> Prediction:
-    """The expected error of releases that are not refused; `pairs`: how many pairs of runs are simulated at most."""
-    level, found = check_probability("confidence", confidence), simulated(question, pairs)
+    """Predict the error of releases that are not refused; `pairs`: maximum number of simulated pairs of runs."""
+    level, found = check_probability("confidence", confidence), simulate_releases(question, pairs)
     sampling, noise = question.sampling, float(found.variances.sum())
     if found.refusal is not None:
         return Prediction(sampling, math.inf, 0.0, math.inf, math.inf, refused=True, remark=found.refusal)
@@ -88,15 +88,15 @@ def predict(question: Question, confidence: float = 0.95, pairs: int = _MAX_PAIR
     return Prediction(sampling, math.sqrt(noise), math.sqrt(found.bias), error, length_quantile(total, level))
 
 
-def course(question: Question) -> Course:
-    """The estimator, its budget shares and its chance, as the ledgers of simulated releases have them."""
-    found, least = simulated(question, _MAX_PAIRS), smallest_count(question)
+def describe_course(question: Question) -> Course:
+    """Describe the estimator, its budget shares and pass probability, by the charges of simulated releases."""
+    found, least = simulate_releases(question, _MAX_PAIRS), find_smallest_count(question)
     if found.refusal is None:
-        chance = _pass_probability(question, found.ledgers[0])
-        return Course(found.method, _METHODS[found.method], _shares(question, found.ledgers), chance, least)
+        chance = _compute_pass_probability(question, found.ledgers[0])
+        return Course(found.method, _METHODS[found.method], _compute_shares(question, found.ledgers), chance, least)
     why = found.refusal
     if question.count < least or not least:
-        needed = f"about {least} would do" if least else "no number of them would do at this budget"
+        needed = f"about {least} are needed" if least else "no number of them suffices at this budget"
         aim, advice = "for the stability test", ""
         if question.objective == "relative":
             aim, advice = "to estimate so many columns separately", " objective='total' may work."
@@ -104,21 +104,21 @@ def course(question: Question) -> Course:
     return Course(REFUSED, why, (), 0.0, least)
 
 
-def _shares(question: Question, ledgers: tuple[Costs, ...]) -> tuple[tuple[str, float], ...]:
-    """(purpose, share) in the order of the releases; numbered steps count together."""
-    whole, spent = len(ledgers) * whole_mu(question.budget) ** 2, defaultdict[str, float](float)
+def _compute_shares(question: Question, ledgers: tuple[Costs, ...]) -> tuple[tuple[str, float], ...]:
+    """Compute (purpose, share) in the order of the releases; numbered steps count together."""
+    whole, spent = len(ledgers) * total_mu(question.budget) ** 2, defaultdict[str, float](float)
     for ledger in ledgers:
         for event in (*ledger.before, *ledger.searches, *ledger.after):
             spent[event.purpose.rstrip(" 0123456789")] += event.mu**2 / whole
     return (*spent.items(), (UNUSED, max(0.0, 1 - sum(spent.values()))))
 
 
-def _pass_probability(question: Question, run: Costs) -> float:
-    """The chance that n̂ is not refused, which is 1 - β at `smallest_count`, times that of the stability test."""
+def _compute_pass_probability(question: Question, run: Costs) -> float:
+    """Compute the probability that n̂ is not refused (1 - β at the smallest count), times that of the stability test."""
     chance, beta = 1.0, question.failure_probability
     if run.before:
-        chance = float(ndtr((question.count - smallest_count(question)) * run.before[0].mu - ndtri(beta)))
-    taken = None if run.chosen is None else run.menu[run.chosen]
+        chance = float(ndtr((question.count - find_smallest_count(question)) * run.before[0].mu - ndtri(beta)))
+    taken = None if run.chosen is None else run.branches[run.chosen]
     if isinstance(taken, OnlyGaussian):
         return chance
     assert isinstance(taken, Tested)  # `Session.take` accepts no other branch
@@ -127,10 +127,10 @@ def _pass_probability(question: Question, run: Costs) -> float:
 
 @dataclass(frozen=True)
 class Simulated:
-    """What seeded runs on simulated records released.
+    """The results of seeded runs on simulated records.
 
     `variances` of the noise of each column, as the releases state it; `bias`: mean squared error that mirrored noise
-    does not cancel; `runs`: method and ledger of each; `refusal` of most runs.
+    does not cancel; `runs`: method and charges of each; `refusal` of most runs.
     """
 
     variances: Floats
@@ -140,24 +140,24 @@ class Simulated:
 
     @property
     def method(self) -> str:
-        """The most frequent one."""
+        """The most frequent method."""
         return Counter(method for method, _ in self.runs).most_common(1)[0][0]
 
     @property
     def ledgers(self) -> tuple[Costs, ...]:
-        """Of the runs that used it."""
+        """The charges of the runs with this method."""
         return tuple(costs for method, costs in self.runs if method == self.method)
 
 
 @lru_cache(maxsize=128)
-def simulated(question: Question, most: int = _MAX_PAIRS) -> Simulated:
-    """Run up to `most` pairs with mirrored noise, until their mean square error is known well enough."""
+def simulate_releases(question: Question, most: int = _MAX_PAIRS) -> Simulated:
+    """Run up to `most` pairs with mirrored noise, until their mean square error is precise enough."""
     if question.dimension > MAX_COLUMNS:
-        raise InvalidParameter(f"Expected at most {MAX_COLUMNS} columns: wider tables are not simulated.")
+        raise InvalidParameterError(f"`d` must be at most {MAX_COLUMNS}: wider tables are not simulated.")
     nothing = np.zeros(question.dimension)
-    if not _suffices(question, question.count, question.count):
+    if not _has_enough(question, question.count, question.count):
         return Simulated(nothing, 0.0, refusal=TOO_FEW_COLUMNS if question.objective == "relative" else TOO_FEW)
-    few = question.count * whole_mu(question.budget) < _FEW * CHANGED_RECORDS[question.relation]
+    few = question.count * total_mu(question.budget) < _FEW * CHANGED_RECORDS[question.relation]
     fewest = 1 if question.dimension > _COLUMNS_PER_PREDICTION else 2
     found, refusals, errors = list[Simulated](), list[str](), list[float]()
     for draw in range(min(most, int(np.clip(_COLUMNS_PER_PREDICTION // question.dimension, fewest, _MAX_PAIRS)))):
@@ -181,29 +181,29 @@ def _pair(question: Question, draw: int) -> Simulated:
     """Run the program twice on the same simulated records, with mirrored noise."""
     variances, errors, runs = list[Floats](), list[Floats](), list[tuple[str, Costs]]()
     for sign in (1, -1):
-        request, run, mean = _simulated_run(question, draw, sign)
+        request, run, mean = _simulate_run(question, draw, sign)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a weak guarantee: the plan has a row for it
+            warnings.simplefilter("ignore")  # of a weak guarantee: a row of the plan states it
             release = complete(run, request, {})
         if release.refused:
             return Simulated(mean, 0.0, refusal=release.refusal)
         variances.append(release.noise_stddev**2)
         errors.append(release.mean - mean)
-        assert isinstance(release.ledger, Costs)  # of one run
-        runs.append((release.method, release.ledger))
-    bias = float((((errors[0] + errors[1]) / 2) ** 2).sum())  # what mirrored noise does not cancel
+        assert isinstance(release.charges, Costs)  # of one run
+        runs.append((release.method, release.charges))
+    bias = float((((errors[0] + errors[1]) / 2) ** 2).sum())  # not canceled by mirrored noise
     return Simulated((variances[0] + variances[1]) / 2, bias, tuple(runs))
 
 
-def _simulated_run(question: Question, draw: int = 0, sign: int = 1) -> tuple[Request, Run, Floats]:
-    """The request, its run on simulated records, and their mean."""
-    request = Request.checked(
+def _simulate_run(question: Question, draw: int = 0, sign: int = 1) -> tuple[Request, Run, Floats]:
+    """Return the request, its run on simulated records, and their mean."""
+    request = Request.from_arguments(
         epsilon=question.budget.epsilon,
         delta=question.budget.delta,
         objective=question.objective,
-        neighbours=question.relation,
+        neighbors=question.relation,
         covariance=None if question.knowledge == "nothing" else question.stddevs**2,
-        noise=SeededNoise(0),  # for its checks alone: the table has its own
+        noise=SeededNoise(0),  # for its checks alone: the table has its own noise
         options=question.options,
     )
     beliefs = Beliefs.of(request, question.dimension, None)
@@ -213,40 +213,44 @@ def _simulated_run(question: Question, draw: int = 0, sign: int = 1) -> tuple[Re
 
 
 @lru_cache(maxsize=256)
-def smallest_count(question: Question) -> int:
-    """The fewest records that are not refused as too few, but for failure_probability; 0 if none will do.
+def find_smallest_count(question: Question) -> int:
+    """Find the fewest records that are not refused as too few, at failure_probability; 0 if none suffices.
 
-    Under add/remove n̂ may fall below n by some deviations, and is then not refused as long as there may be enough
-    records (P14); but the test asks for the records themselves.
+    Under add/remove n̂ may fall below n by some SDs, and is then not refused if there may be enough records (P14); but
+    the test needs the records themselves.
     """
     if question.objective == "relative":
-        return records_needed(question.budget, question.relation, question.dimension, question.failure_probability)
+        return count_records_needed(
+            question.budget, question.relation, question.dimension, question.failure_probability
+        )
     one = replace(question, count=1)
-    short = -float(ndtri(question.failure_probability)) * (_opened(one)[1].count_stddev or 0.0)
+    short = -float(ndtri(question.failure_probability)) * (_open_simulated(one)[1].count_stddev or 0.0)
     counts = range(1, _MAX_SEARCHED + 1)
-    found = bisect_left(counts, True, key=lambda n: all(_suffices(one, n - off, n) for off in (short, 0.0)))
+    found = bisect_left(counts, True, key=lambda n: all(_has_enough(one, n - off, n) for off in (short, 0.0)))
     return counts[found] if found < len(counts) else 0
 
 
-def whole_mu(budget: Budget) -> float:
-    """The whole budget as one Gaussian precision."""
-    return largest_mu(*idealised(budget.usable_epsilon, budget.delta))
+def total_mu(budget: Budget) -> float:
+    """Return mu of the total budget as one Gaussian release."""
+    return largest_mu(*idealize(budget.usable_epsilon, budget.delta))
 
 
 @lru_cache(maxsize=16)
-def _opened(question: Question) -> tuple[Run, Calibration]:
-    """The run and its branches, which do not depend on the number of records."""
-    _, run, _ = _simulated_run(question)
-    return run, calibrate_known(run) if question.knowledge == "covariance" else calibrated(run, **UNKNOWN)
+def _open_simulated(question: Question) -> tuple[Run, Calibration]:
+    """Return the run and its branches, which do not depend on the number of records."""
+    _, run, _ = _simulate_run(question)
+    return run, calibrate_known(run) if question.knowledge == "covariance" else calibrate_run(run, **UNKNOWN)
 
 
-def _suffices(question: Question, count: float, true_count: int) -> bool:
-    """Whether a program goes on at this n̂, with a test that the true number does not keep from passing."""
+def _has_enough(question: Question, count: float, true_count: int) -> bool:
+    """Return whether an estimator accepts this n̂, and its test can pass at the true number."""
     if question.objective == "relative":
-        return count >= records_needed(question.budget, question.relation, question.dimension, 0.5)
-    run, menu = _opened(replace(question, count=1))
-    size = Size(max(count, 0.0), menu.count_stddev, default_core_sample(menu))
+        return count >= count_records_needed(question.budget, question.relation, question.dimension, 0.5)
+    run, branches = _open_simulated(replace(question, count=1))
+    size = Size(max(count, 0.0), branches.count_stddev, choose_core_sample(branches))
     if question.knowledge == "covariance":
-        return any(each.needs <= true_count for each in stable_choices(menu.tested, size, run.failure, run.model))
-    way = choose_way(run, menu, size)
+        return any(
+            each.needs <= true_count for each in choose_stable_cores(branches.tested, size, run.failure, run.model)
+        )
+    way = choose_branch(run, branches, size)
     return way is not None and (isinstance(way, OnlyGaussian) or way.needs <= true_count)

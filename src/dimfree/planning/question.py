@@ -1,8 +1,8 @@
-"""A question before there are records, and its answer: public numbers only.
+"""The release that a plan asks about, and the predicted error: public numbers only.
 
-Standard deviations of the columns come by name, as numbers, or from a public table. S1: ten ones, then 1/d. S2: 1/i.
+SDs of the columns are given by name, as numbers, or by a public table. S1: ten ones, then 1/d. S2: 1/i.
 S3: i^-1/2. S4, or isotropic: ones. S5: e^-(i-1). Families take a number after a colon: power:a is i^-a; exponential:a
-is e^-a(i-1). None goes below SMALLEST.
+is e^-a(i-1). No SD is below SMALLEST.
 """
 
 import json
@@ -24,21 +24,21 @@ from dimfree._validate import (
     check_magnitude,
     check_positive,
     check_variances,
-    quoted,
+    quote,
 )
-from dimfree.accounting.budget import SMALLEST_DELTA, SMALLEST_EPSILON, Budget, Neighbours
+from dimfree.accounting.budget import MIN_DELTA, MIN_EPSILON, Budget, Neighbors
 from dimfree.data.records import as_records
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 from dimfree.options import Options, Tails
 
 Objective = Literal["auto", "relative", "total"]
 Knowledge = Literal["nothing", "covariance"]
-Tell: TypeAlias = Callable[[str, int, int], None]  # (what is being done, steps done, steps in all)
+Tell: TypeAlias = Callable[[str, int, int], None]  # (step, steps done, total steps)
 MAX_RECORDS = 10**10
 DISTANCE = 10.0  # of the mean from the origin, in units of sqrt(tr Σ)
 SMALLEST = 1e-9  # a covariance must stay invertible
-GIVEN = "given standard deviations"  # the name of a spectrum that has none
-ANY_UNITS = "any units"  # where every column counts by its own SD
+GIVEN = "given standard deviations"  # the name of an array of SDs
+ANY_UNITS = "any units"  # errors are relative to the SD of each column
 
 
 def _power(dimension: int, exponent: float) -> Floats:
@@ -61,7 +61,7 @@ FAMILIES: dict[str, Callable[[int, float], Floats]] = {"power": _power, "exponen
 
 
 def spectrum(name: str, dimension: int) -> Floats:
-    """The standard deviations of a named spectrum in so many dimensions.
+    """Return the SDs of a named spectrum in `dimension` columns.
 
     >>> spectrum("power:2", 3).round(3).tolist()
     [1.0, 0.25, 0.111]
@@ -73,18 +73,18 @@ def spectrum(name: str, dimension: int) -> Floats:
         return SPECTRA[known](columns)
     if family not in FAMILIES or not colon:
         listed = ", ".join((*SPECTRA, *ALIASES))
-        raise InvalidParameter(
-            f"Expected spectrum={quoted(name)} to be one of {listed}, power:NUMBER or exponential:NUMBER."
+        raise InvalidParameterError(
+            f"`spectrum` must be one of {listed}, power:NUMBER or exponential:NUMBER, got {quote(name)}."
         )
     try:
         parameter = float(number)
     except ValueError:
-        raise InvalidParameter(f"Expected spectrum={quoted(name)} to end in a number, as in power:0.7.") from None
+        raise InvalidParameterError(f"`spectrum` must end in a number, as in power:0.7, got {quote(name)}.") from None
     return FAMILIES[family](columns, check_positive(family, parameter))
 
 
 def draw(stddevs: Floats, count: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
-    """(X, mean): Gaussian records about a mean at DISTANCE · sqrt(tr Σ) in a random direction."""
+    """Return (X, mean): Gaussian records about a mean at DISTANCE · sqrt(tr Σ) in a random direction."""
     direction = generator.normal(size=len(stddevs))
     mean = direction * (DISTANCE * np.linalg.norm(stddevs) / np.linalg.norm(direction))
     X = generator.normal(size=(count, len(stddevs)))
@@ -93,42 +93,42 @@ def draw(stddevs: Floats, count: int, generator: np.random.Generator) -> tuple[F
     return X, mean
 
 
-def stddevs_of_public(table: object) -> Floats:
-    """The standard deviations of the columns of a public table; a constant column gets a tiny one.
+def measure_public_stddevs(table: object) -> Floats:
+    """Compute the SDs of the columns of a public table; a constant column gets a tiny one.
 
-    The numbers are exact and not private, so the table has to be public.
+    The SDs are exact, so the table must be public.
     """
     with np.errstate(all="ignore"):  # what overflows is refused in the next line
-        stddevs = public_rows(table).std(axis=0)
+        stddevs = read_public_rows(table).std(axis=0)
     if not 0 < stddevs.max() < math.inf:
-        raise InvalidParameter("Expected the public table to vary, in units that fit floating-point numbers.")
+        raise InvalidParameterError("The public table must vary, in units that fit floating-point numbers.")
     return np.maximum(stddevs, SMALLEST * stddevs.max())
 
 
-def public_rows(table: object) -> Floats:
-    """The rows of any table that `release_mean` accepts; every entry has to be finite."""
+def read_public_rows(table: object) -> Floats:
+    """Return the rows of any table that `release_mean` accepts; every entry must be finite."""
     records = as_records(table)
     if not records.count:
-        raise InvalidParameter("Expected the public table to have rows.")
+        raise InvalidParameterError("The public table must have rows, got none.")
     blocks = list(records.blocks())
     if not all(valid.all() for _, valid in blocks):
-        raise InvalidParameter("Expected the public table to be finite in every entry: drop the other rows.")
+        raise InvalidParameterError("Every entry of the public table must be finite: drop the other rows.")
     return np.concatenate([rows for rows, _ in blocks])
 
 
-def spread_of(given: object, dimension: int | None) -> tuple[Floats, str]:
-    """(standard deviations, name): of a named spectrum in so many dimensions, or as given."""
+def resolve_stddevs(given: object, dimension: int | None) -> Floats:
+    """Return the SDs of the columns: of a named spectrum in so many dimensions, or as given."""
     if isinstance(given, str):
         columns = check_count("d", dimension)
-        return np.ones(columns) if given == ANY_UNITS else spectrum(given, columns), given
-    spread = check_magnitude("spectrum", check_variances("spectrum", given))
+        return np.ones(columns) if given == ANY_UNITS else spectrum(given, columns)
+    stddevs = check_magnitude("spectrum", check_variances("spectrum", given))
     if dimension is not None:
-        check_lengths("spectrum", len(spread), "column", dimension)
-    return np.asarray(spread), GIVEN
+        check_lengths("spectrum", len(stddevs), "column", dimension)
+    return np.asarray(stddevs)
 
 
-def planned_objective(objective: str, knowledge: str, spectrum: object) -> str:
-    """What "auto" stands for: "relative", as for a table with named columns, unless SDs or a covariance are given."""
+def resolve_objective(objective: str, knowledge: str, spectrum: object) -> str:
+    """Resolve "auto": "relative", as for a table with named columns, unless SDs or a covariance are given."""
     if check_choice("objective", objective, get_args(Objective)) != "auto":
         return objective
     return "relative" if spectrum is None and knowledge == "nothing" else "total"
@@ -138,14 +138,14 @@ def planned_objective(objective: str, knowledge: str, spectrum: object) -> str:
 class Question:
     """Sample size, standard deviations and budget of a release whose error is to be predicted.
 
-    Columns are uncorrelated and Gaussian; equal questions are equal keys. With objective "relative" units do not
-    matter: each column has SD d^{-1/2}, so that a Euclidean length is a root mean square over the columns in their SDs.
+    Columns are uncorrelated and Gaussian; equal questions are equal keys. With objective "relative" each column has
+    SD d^{-1/2}, so that a Euclidean length is a root mean square over the columns in their SDs.
     """
 
     count: int
     stddevs: Floats
     budget: Budget
-    relation: Neighbours = Neighbours.ADD_REMOVE
+    relation: Neighbors = Neighbors.ADD_REMOVE
     knowledge: str = "nothing"
     outliers: float = 0.03
     tails: Tails = "heavy"
@@ -153,26 +153,26 @@ class Question:
     objective: str = "total"
 
     def __post_init__(self) -> None:
-        spread = check_magnitude("stddevs", check_variances("stddevs", self.stddevs))
-        check_at_least("epsilon", self.budget.epsilon, SMALLEST_EPSILON)
-        check_at_least("delta", self.budget.delta, SMALLEST_DELTA)
+        stddevs = check_magnitude("stddevs", check_variances("stddevs", self.stddevs))
+        check_at_least("epsilon", self.budget.epsilon, MIN_EPSILON)
+        check_at_least("delta", self.budget.delta, MIN_DELTA)
         check_choice("knowledge", self.knowledge, get_args(Knowledge))
         if check_choice("objective", self.objective, ("total", "relative")) == "relative":
             if self.knowledge != "nothing":
-                raise InvalidParameter(
-                    "Expected knowledge='nothing' with objective='relative', which learns the spread of every column."
+                raise InvalidParameterError(
+                    "`knowledge` must be 'nothing' with objective='relative', which estimates the SD of every column."
                 )
-            spread = np.full(len(spread), len(spread) ** -0.5)
-        checked = {"count": check_count("n", self.count, most=MAX_RECORDS), "stddevs": spread}
-        checked |= {"relation": Neighbours.parse(self.relation)}
+            stddevs = np.full(len(stddevs), len(stddevs) ** -0.5)
+        checked = {"count": check_count("n", self.count, most=MAX_RECORDS), "stddevs": stddevs}
+        checked |= {"relation": Neighbors.parse(self.relation)}
         checked |= {name: getattr(self.options, name) for name in ("outliers", "tails", "failure_probability")}
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        check_columns(len(spread), self.budget.epsilon)
+        check_columns(len(stddevs), self.budget.epsilon)
 
     @property
     def options(self) -> Options:
-        """The options that the release will be given, checked."""
+        """The checked options of the release."""
         return Options(outliers=self.outliers, tails=self.tails, failure_probability=self.failure_probability)
 
     @property
@@ -197,12 +197,12 @@ class Question:
 
 
 class Document:
-    """A dataclass of public numbers that is written as JSON."""
+    """A dataclass of public numbers that converts to JSON."""
 
     _format: ClassVar[int]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON. Infinite values, such as an error where nothing is released, are None.
+        """Return plain values for JSON; infinite values, such as the error of a refusal, are None.
 
         Returns
         -------
@@ -211,7 +211,7 @@ class Document:
         return {"format": self._format, **_plain(asdict(cast(Any, self)))}
 
     def to_json(self) -> str:
-        """The same as JSON text.
+        """Return JSON text.
 
         Returns
         -------
@@ -232,8 +232,8 @@ def _plain(value: Any) -> Any:
 class Prediction:
     """The expected error of a release: root mean square Euclidean lengths, and a length that is rarely exceeded.
 
-    error² = sampling² + noise² + bias². If the release would be refused, error and noise are infinite and `remark` is
-    the reason.
+    error² = sampling² + noise² + bias². If the release would be refused, error and noise are infinite, and `remark`
+    states the reason.
     """
 
     sampling: float

@@ -1,11 +1,11 @@
-"""A table of a few simulated records, each of which stands for many: real programs run on it before there are records.
+"""A table of a few simulated records, each of which stands for many: the real estimators run on it to plan a study.
 
-m records stand for n: whatever the kernel adds up is multiplied by n/m before noise is added. A secret sample has the
-same records, which then stand for fewer. The records come in pairs about their mean and have the exact variances, so
-that the error of an answer about that mean is noise and bias; the sampling error is known in closed form.
+m records stand for n: every sum of the kernel is multiplied by n/m before noise is added. A secret sample has the same
+records, which then stand for fewer. The records come in pairs about their mean and have the exact variances, so the
+error of an answer about that mean is noise and bias; the sampling error is known in closed form.
 
-The table draws its records and its noise itself, from public seeds, and accepts neither: no real record and no private
-coin can get into it. It overrides, of the kernel: the session (`_exact`: records stand for many; `_charge`: each
+The table draws its records and its noise from public seeds, and accepts neither: no real record and no private coin can
+enter it. It overrides, of the kernel: the session (`_exact`: records stand for many; `_charge`: each
 purpose has its own noise; `_test`: the stability test passes); and the samples of a view, which take no records away.
 """
 
@@ -17,22 +17,22 @@ from zlib import crc32
 import numpy as np
 
 from dimfree._types import Floats, Integers
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.calibrate import Calibration
 from dimfree.accounting.events import Branch, Gaussian
 from dimfree.data.blocks import Mask
 from dimfree.data.records import Records
-from dimfree.kernel import Lookout, OuterProducts, Pairs, PrivateTable, RingPairs, Session, View
+from dimfree.kernel import DirectionCenter, OuterProducts, Pairs, PrivateTable, RingPairs, Session, View
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.session import ChargedNoise, Phase
 from dimfree.noise import SeededNoise
 from dimfree.planning.question import DISTANCE
-from dimfree.shapes import Shape
+from dimfree.shapes import Covariance
 from dimfree.simulation import public_simulation
 
 SEED = 20250607
 ENTRIES, MIN_ROWS, MAX_ROWS = 2**17, 96, 2048  # of a simulated table
-PAIRED, MULTIPLIED = 512, 128  # records whose distances are computed, and whose outer products: the cost is square
+PAIRED, MULTIPLIED = 512, 128  # number of records for distances, and for outer products: the cost is quadratic
 
 
 class MirroredNoise(SeededNoise):
@@ -47,13 +47,13 @@ class MirroredNoise(SeededNoise):
         return self._sign * super().gaussian(stddev, size)
 
     def stream(self, purpose: str) -> "MirroredNoise":
-        """The noise of one purpose: a search that takes longer in one of the runs does not shift the others."""
+        """Return the noise of one purpose, which does not depend on the draws of others."""
         seed = self._seed + (crc32(purpose.encode()) << 32)
         return self._streams.setdefault(purpose, MirroredNoise(seed, self._sign))
 
 
-def simulated_records(stddevs: Floats, count: int, draw: int) -> tuple[Floats, Floats]:
-    """(records that stand for `count`, their mean): Gaussian, far from zero, so that shrinking gains nothing."""
+def simulate_records(stddevs: Floats, count: int, draw: int) -> tuple[Floats, Floats]:
+    """Simulate (records that stand for `count`, their mean): Gaussian, far from zero: shrinkage gains nothing."""
     coins, columns = public_simulation([SEED, draw]), len(stddevs)
     rows = min(count, max(MIN_ROWS, min(MAX_ROWS, ENTRIES // columns)))
     half = coins.normal(size=(max(1, rows // 2), columns))
@@ -72,13 +72,13 @@ class SimulatedTable(PrivateTable):
         self,
         stddevs: Floats,
         count: int,
-        shape: Shape,
+        shape: Covariance,
         budget: Budget,
-        relation: Neighbours,
+        relation: Neighbors,
         draw: int = 0,
         sign: int = 1,
     ) -> None:
-        rows, self.mean = simulated_records(stddevs, count, draw)
+        rows, self.mean = simulate_records(stddevs, count, draw)
         super().__init__(Space(Records(rows, None), shape), budget, relation, MirroredNoise(SEED + draw, sign))
         self._count = count
 
@@ -100,7 +100,7 @@ class SimulatedSession(Session):
         super().__init__(space, *rest)
 
     def standing_for(self, times: float) -> "SimulatedSession":
-        """The same run, with the same charges, in which each record stands for so many."""
+        """Return the same run, with the same charges, in which each record stands for `times` records."""
         part = _Part.__new__(_Part)
         for name in Session.__slots__:
             if name != "_phase":
@@ -151,7 +151,9 @@ class SimulatedView(View):
     def of_all(self) -> View:
         return SimulatedView(self._session._whole, super().of_all()._space)
 
-    def nested_samples(self, rates: tuple[float, float], sizes: tuple[int, int], capacity: int) -> tuple[View, View]:
+    def draw_nested_samples(
+        self, rates: tuple[float, float], sizes: tuple[int, int], capacity: int
+    ) -> tuple[View, View]:
         core, early = (self._sampled(rate) for rate in rates)
         return early, core._fewer(PAIRED)
 
@@ -164,8 +166,8 @@ class SimulatedView(View):
     def ring(self, capacity: int) -> RingPairs:
         return super().ring(0)
 
-    def outer_products(self, lookout: Lookout) -> OuterProducts:
-        """Columns are uncorrelated: sums of products of two columns grow with the root of the number of records."""
+    def outer_products(self, lookout: DirectionCenter) -> OuterProducts:
+        """Scale products of two columns by the root of the number of records, since columns are uncorrelated."""
         fewer = self._fewer(MULTIPLIED)
         products, root = View.outer_products(fewer, lookout), np.sqrt(fewer._session._times)
         exact = products._outer
@@ -183,10 +185,10 @@ class SimulatedView(View):
         return SimulatedView(self._session.standing_for(min(rate, 1.0) * self._session._times), self._space)
 
     def _fewer(self, most: int) -> "SimulatedView":
-        """The first records, which stand for all."""
+        """Return the first records, which stand for all."""
         if self._space.count <= most:
             return self
-        first = self._space.records.chosen(np.arange(self._space.count) < most)
+        first = self._space.records.select_rows(np.arange(self._space.count) < most)
         session = self._session.standing_for(self._session._times * self._space.count / most)
         return SimulatedView(session, replace(self._space, records=first))
 

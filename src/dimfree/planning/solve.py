@@ -1,13 +1,13 @@
-"""Find the n, d or epsilon at which a predicted error meets its target: few predictions, on the safe side."""
+"""Find the n, d or epsilon at which a predicted error meets its target, on the safe side, by few predictions."""
 
 import math
 import time
 from collections.abc import Callable
 from functools import partial
 
-from dimfree.accounting.budget import CHANGED_RECORDS, LARGEST_EPSILON, SMALLEST_EPSILON
-from dimfree.errors import InvalidParameter
-from dimfree.planning.predict import predict, smallest_count, whole_mu
+from dimfree.accounting.budget import CHANGED_RECORDS, MAX_EPSILON, MIN_EPSILON
+from dimfree.errors import InvalidParameterError
+from dimfree.planning.predict import find_smallest_count, predict, total_mu
 from dimfree.planning.question import MAX_RECORDS, Question, Tell
 
 TOLERANCE = 1.02
@@ -15,9 +15,9 @@ MAX_SOLVED = {"nothing": 20_000, "covariance": 200_000}  # columns that are trie
 _STRIDE = 4.0  # largest factor between two values that are tried
 _FIRST_COLUMNS = 64
 _ROUGHLY = 1.1  # tolerance of the values that are tried with few simulated runs
-_LIKELY = 1.4  # noise of a release without prior knowledge over the noise of one that has all of it
+_LIKELY = 1.4  # noise of a release without prior knowledge over that of one with known covariance
 
-Expected = Callable[[float, float], float]  # (a value, its error): where the error meets the target, by a rule of thumb
+Expected = Callable[[float, float], float]  # (a value, its error) -> a value that meets the target, by a rule of thumb
 
 
 def solve(
@@ -31,7 +31,7 @@ def solve(
     whole: bool = True,
     tolerance: float = TOLERANCE,
 ) -> float | None:
-    """A value whose error meets the aim, within the tolerance of one whose error does not.
+    """Find a value whose error meets the aim, within the tolerance of one whose error does not.
 
     Errors grow from `easy` to `hard`. `hard` itself if it meets the aim; None if `easy` does not. n and d are whole;
     epsilon has four digits.
@@ -88,7 +88,7 @@ class Search:
         self._tried = dict[tuple[float, bool], float]()  # errors by value, and whether by one pair of runs alone
 
     def error(self, value: float, *, rough: bool = False) -> float:
-        """The predicted error."""
+        """Return the predicted error."""
         steps = len(self._tried)
         if (value, rough) not in self._tried:
             if steps and time.monotonic() > self._end:
@@ -98,8 +98,8 @@ class Search:
             self._tried[value, rough] = (predict(question, pairs=1) if rough else predict(question)).error
         return self._tried[value, rough]
 
-    def solved(self) -> tuple[Question, str]:
-        """The question whose predicted error meets the aim, and a remark if the search was stopped."""
+    def solve_question(self) -> tuple[Question, str]:
+        """Return the question whose predicted error meets the aim, and a remark if the search was stopped."""
         try:
             found = {"n": self._records, "epsilon": self._epsilon, "d": self._columns}[self.missing]()
             return self.ask(**{self.missing: found}), ""
@@ -110,13 +110,13 @@ class Search:
                 if predict(question).error <= self.aim:
                     closer = "larger" if self.missing == "d" else "smaller"
                     return question, f"the search stopped after {self._limit:g} s; a {closer} {self.missing} may do"
-            raise InvalidParameter(
-                f"Found no {self.missing} within time_limit={self._limit:g} seconds: pass a larger one, or a larger"
-                " accuracy."
+            raise InvalidParameterError(
+                f"No {self.missing} was found within time_limit={self._limit:g} seconds: pass a larger time_limit, or a"
+                " larger accuracy."
             ) from None
 
     def _found(self, hard: float, easy: float, first: float, expected: Expected | None = None) -> float:
-        """What `solve` finds, a whole number unless epsilon is looked for: roughly, then exactly."""
+        """Solve roughly, then exactly; the value is whole except for epsilon."""
         limits, whole = (self.aim, hard, easy), self.missing != "epsilon"
         roughly = partial(self.error, rough=True)
         near = solve(roughly, *limits, first, expected, whole=whole, tolerance=_ROUGHLY)
@@ -124,48 +124,48 @@ class Search:
         if found is None:
             best, where = self.error(easy), f"{self.missing}={easy:g}"
             reached = f"the best is {best:.4g}, at {where}" if math.isfinite(best) else "every one is refused"
-            raise InvalidParameter(
-                f"Expected accuracy={self.aim!r} to be within reach for some {self.missing}, but {reached}. Ask for a"
-                " larger error."
+            raise InvalidParameterError(
+                f"`accuracy` must be within reach for some {self.missing}, got {self.aim!r}: {reached}. Pass a larger"
+                " accuracy."
             )
         return int(found) if whole else found
 
     def _records(self) -> float:
         first = self.ask(n=1)
-        fewest = smallest_count(first)
+        fewest = find_smallest_count(first)
         if not fewest:
-            raise InvalidParameter("Expected a budget at which some number of records is not refused: raise epsilon.")
+            raise InvalidParameterError("At this budget every number of records is refused: raise epsilon.")
         fewest = max(fewest, math.ceil((first.sampling / self.aim) ** 2))
 
         def records(n: float, found: float) -> float:
-            """Where a/n + b/n² is the square of the aim: sampling, and noise."""
+            """Solve a/n + b/n² = aim² (sampling, and noise)."""
             a, b = first.sampling**2, found**2 * n**2 - first.sampling**2 * n
             return (a + math.sqrt(a**2 + 4 * self.aim**2 * max(b, 0.0))) / (2 * self.aim**2)
 
-        guess = records(1.0, math.hypot(first.sampling, _likely_noise(first)))
+        guess = records(1.0, math.hypot(first.sampling, _guess_noise(first)))
         return self._found(fewest, max(fewest, MAX_RECORDS // 4), min(guess, MAX_RECORDS), records)
 
     def _epsilon(self) -> float:
         probe = self.ask(epsilon=1.0)
         if probe.sampling >= self.aim:
-            raise InvalidParameter(
-                f"Expected accuracy={self.aim!r} to be above {probe.sampling:.4g}, the sampling error of so many "
-                "records, which no epsilon lowers. Ask for a larger error, or for more records."
+            raise InvalidParameterError(
+                f"`accuracy` must be above {probe.sampling:.4g}, the sampling error of so many records, got "
+                f"{self.aim!r}: no epsilon lowers it. Pass a larger accuracy, or more records."
             )
         room = math.sqrt(self.aim**2 - probe.sampling**2)
 
         def budgets(epsilon: float, found: float) -> float:
-            """Where the noise, as 1/epsilon, is all that the sampling error leaves of the aim."""
+            """Solve noise² + sampling² = aim², with noise like 1/epsilon."""
             return epsilon * math.sqrt(max(found**2 - probe.sampling**2, 0.0)) / room
 
-        lowest = max(SMALLEST_EPSILON, probe.dimension / 3e7)
-        return self._found(lowest, LARGEST_EPSILON, _likely_noise(probe) / room, budgets)
+        lowest = max(MIN_EPSILON, probe.dimension / 3e7)
+        return self._found(lowest, MAX_EPSILON, _guess_noise(probe) / room, budgets)
 
     def _columns(self) -> float:
         return self._found(MAX_SOLVED[self.ask(d=1).knowledge], 1, _FIRST_COLUMNS)
 
 
-def _likely_noise(question: Question) -> float:
-    """About how much noise: ‖σ‖₁/(n·mu), and as much again for tests and for what is estimated."""
-    mu = question.count * whole_mu(question.budget)
+def _guess_noise(question: Question) -> float:
+    """Guess the noise: ‖σ‖₁/(n·mu), with a factor for tests and estimates."""
+    mu = question.count * total_mu(question.budget)
     return _LIKELY * CHANGED_RECORDS[question.relation] * float(question.stddevs.sum()) / mu

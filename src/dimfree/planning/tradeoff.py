@@ -1,4 +1,4 @@
-"""`dimfree.tradeoff`: the predicted error along epsilon or n, from which value on privacy is free, and a picture."""
+"""`dimfree.plan`: a plan, or the predicted error along a list of n or epsilon, with its chart."""
 
 import importlib.util
 import json
@@ -8,22 +8,33 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dimfree._validate import check_callable, check_count, check_each, check_positive, install_command
-from dimfree.accounting.budget import Budget, Neighbours
-from dimfree.errors import InvalidFile, InvalidParameter
+from dimfree._validate import (
+    check_callable,
+    check_count,
+    check_each,
+    check_positive,
+    check_probability,
+    install_command,
+)
+from dimfree.accounting.budget import Budget, Neighbors
+from dimfree.errors import InvalidFileError, InvalidParameterError
+from dimfree.options import Tails
+from dimfree.planning.plan import find_plan
 from dimfree.planning.predict import predict
 from dimfree.planning.question import (
     ANY_UNITS,
+    GIVEN,
     Document,
     Knowledge,
     Objective,
     Question,
     Tell,
-    planned_objective,
-    spread_of,
+    resolve_objective,
+    resolve_stddevs,
 )
-from dimfree.results.tables import picture_bytes
+from dimfree.results.tables import encode_picture
 
 FREE = 1.1  # privacy is called free where the error is at most this times the sampling error
 ENDINGS = (".svg", ".png", ".html", ".json")
@@ -32,44 +43,44 @@ PRIVATE, SAMPLING = "private mean", "sampling error alone"
 
 @dataclass(frozen=True)
 class TradeoffRow:
-    """Prediction at one value of the axis: root mean square Euclidean errors; None where a release would be refused."""
+    """Prediction at one value of the axis: root mean square errors; None if a release would be refused."""
 
     at: float
     error: float | None
-    sampling: float  # of the plain mean of the same records, which is not private
+    sampling: float  # error of the non-private sample mean
     noise: float | None
     refused: bool
 
     @property
     def ratio(self) -> float:
-        """The private error over the sampling error; infinite where there is no private error."""
+        """The predicted error over the sampling error; infinite for a refusal."""
         return math.inf if self.error is None else self.error / self.sampling
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tradeoff(Document):
-    """Predicted errors along one axis. `tradeoff` returns one.
+    """Predicted errors along one axis. `dimfree.plan` returns one for a list of n or epsilon.
 
     Attributes
     ----------
     axis : {"n", "epsilon"}
         What varies.
     rows : tuple of TradeoffRow
-        One for each value of the axis.
+        Predictions, one for each value of the axis.
     knee : float or None
-        From this value of the axis on, the error stays within 1.1 times the sampling error. None where it never does.
+        From this value of the axis on, the error stays within 1.1 times the sampling error. None if it does not.
     n : int or None
-        Number of records; None where n is the axis.
+        Number of records; None if n is the axis.
     epsilon : float or None
-        None where epsilon is the axis.
+        Privacy budget; None if epsilon is the axis.
     d : int
         Number of columns.
     spectrum : str
-        Name of the standard deviations of the columns.
+        Name of the SDs of the columns.
     delta : float
-        Budget of the release.
-    neighbours, objective, knowledge : str
-        As given to `tradeoff`.
+        Privacy budget.
+    neighbors, objective, knowledge : str
+        As given to `plan`.
     """
 
     _format = 2
@@ -82,12 +93,12 @@ class Tradeoff(Document):
     d: int
     spectrum: str
     delta: float
-    neighbours: str
+    neighbors: str
     objective: str
     knowledge: str
 
     def header(self) -> tuple[str, ...]:
-        """Titles of the columns of `cells`.
+        """Return the titles of the columns of `cells`.
 
         Returns
         -------
@@ -96,7 +107,7 @@ class Tradeoff(Document):
         return (self.axis, "error", "sampling", "noise", "error / sampling")
 
     def cells(self) -> list[tuple[str, ...]]:
-        """A table of text, one line for each value of the axis.
+        """Return a table of text, one line for each value of the axis.
 
         Returns
         -------
@@ -108,7 +119,7 @@ class Tradeoff(Document):
 
         return [
             (
-                shown(self.axis, row.at),
+                format_value(self.axis, row.at),
                 "refused" if row.refused else text(row.error),
                 *map(text, (row.sampling, row.noise, row.ratio)),
             )
@@ -116,19 +127,19 @@ class Tradeoff(Document):
         ]
 
     def conditions(self) -> str:
-        """What all rows have in common, in a sentence.
+        """Describe what all rows have in common.
 
         Returns
         -------
         str
         """
         fixed = f"epsilon = {self.epsilon:g}" if self.axis == "n" else f"n = {self.n}"
-        known = "the covariance is known" if self.knowledge == "covariance" else "nothing is known of the spread"
-        aim = "; errors in each column's own standard deviations" if self.objective == "relative" else ""
-        return f"{self.spectrum}, d = {self.d}, {fixed}, delta = {self.delta:g}, {self.neighbours}; {known}{aim}."
+        known = "known covariance" if self.knowledge == "covariance" else "no prior knowledge"
+        aim = "; errors in SDs of each column" if self.objective == "relative" else ""
+        return f"{self.spectrum}, d = {self.d}, {fixed}, delta = {self.delta:g}, {self.neighbors}; {known}{aim}."
 
     def verdict(self) -> str:
-        """From which value of the axis on privacy is free, in a sentence.
+        """State from which value of the axis on privacy is free.
 
         Returns
         -------
@@ -136,14 +147,14 @@ class Tradeoff(Document):
         """
         cost = f"the error is within {FREE:g} × the sampling error"
         if self.knee is None:
-            return f"Privacy is not free in this range: nowhere up to its end is it true that {cost}."
+            return f"Privacy is not free in this range: at its end the error exceeds {FREE:g} × the sampling error."
         if self.knee == self.rows[0].at:
             return f"Privacy is free in all of this range: {cost}."
-        return f"Privacy is free from {self.axis} = {shown(self.axis, self.knee)} on: {cost}."
+        return f"Privacy is free from {self.axis} = {format_value(self.axis, self.knee)} on: {cost}."
 
     @classmethod
     def from_json(cls, text: str) -> "Tradeoff":
-        """The curve that `to_json` wrote.
+        """Read the curve that `to_json` wrote.
 
         Parameters
         ----------
@@ -156,7 +167,7 @@ class Tradeoff(Document):
 
         Raises
         ------
-        InvalidFile
+        InvalidFileError
             If the text is anything else.
         """
         try:
@@ -165,10 +176,10 @@ class Tradeoff(Document):
                 raise ValueError
             return cls(rows=tuple(TradeoffRow(**row) for row in data.pop("rows")), **data)
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise InvalidFile("Expected the text that Tradeoff.to_json of this version writes.") from None
+            raise InvalidFileError("The text must be what Tradeoff.to_json of this version writes.") from None
 
     def to_markdown(self) -> str:
-        """The curve as a Markdown table.
+        """Return the curve as a Markdown table.
 
         Returns
         -------
@@ -179,7 +190,7 @@ class Tradeoff(Document):
         return "\n".join([self.conditions(), "", *table, "", self.verdict()]) + "\n"
 
     def chart(self) -> Any:
-        """An Altair chart of error and sampling error against the axis, on logarithmic scales, with the knee.
+        """Draw error and sampling error against the axis with Altair, on logarithmic scales, with the knee.
 
         Returns
         -------
@@ -188,71 +199,131 @@ class Tradeoff(Document):
         return _chart(self)
 
 
-@np.errstate(all="ignore")  # overflow raises InvalidParameter
-def tradeoff(
+@np.errstate(all="ignore")  # overflow raises InvalidParameterError
+def plan(
     *,
-    n: int | Sequence[int],
-    epsilon: float | Sequence[float],
-    delta: float,
-    spectrum: object = None,
+    n: int | Sequence[int] | None = None,
     d: int | None = None,
+    spectrum: "str | ArrayLike | None" = None,
+    epsilon: float | Sequence[float] | None = None,
+    delta: float | None = None,
+    accuracy: float | None = None,
     objective: Objective = "auto",
     knowledge: Knowledge = "nothing",
-    neighbours: Literal["add-remove", "replace-one"] | Neighbours = "add-remove",
+    neighbors: Literal["add-remove", "replace-one"] | Neighbors = "add-remove",
     outliers: float = 0.03,
-    tails: Literal["heavy", "gaussian"] = "heavy",
+    tails: Tails = "heavy",
     failure_probability: float = 0.01,
+    confidence: float = 0.95,
+    time_limit: float = 60.0,
     tell: Tell = lambda *_: None,
-) -> Tradeoff:
-    """Predicted error of `release_mean` along a list of n or a list of epsilon. It reads no data.
+) -> Any:
+    """Predict the error of a release, or find the n, d or epsilon that an error needs. No data are read.
 
-    Each row is the prediction of `dimfree.plan`. The knee is interpolated between rows on logarithmic scales.
+    Leave out exactly one of n, d, epsilon and accuracy: it is found, rounded to the safe side within 2% (n and epsilon
+    up, d down). A list of n or of epsilon gives the predicted error along this list. Predictions run the estimator of
+    `release_mean` on simulated records: Gaussian, uncorrelated, with means about ten SDs from 0. A plan costs no
+    privacy budget.
 
     Parameters
     ----------
-    n : int or sequence of int
-        Number of records. Exactly one of n and epsilon is a list.
-    epsilon : float or sequence of float
-        Budget of the release.
+    n : int or sequence of int, optional
+        Number of records.
+    d : int, optional
+        Number of columns. If `spectrum` is an array, d is its length.
+    spectrum : str or array_like, optional
+        SDs of the columns: an array, or a name such as "S1" or "power:0.7". Only objective="relative" works without.
+    epsilon : float or sequence of float, optional
+        Privacy budget.
     delta : float
-        Budget of the release.
-    spectrum, d, objective, knowledge, neighbours, outliers, tails, failure_probability, tell
-        As in `plan`.
+        Privacy budget.
+    accuracy : float, optional
+        Root mean square of the Euclidean distance between the released mean and the population mean. With
+        objective="relative": root mean square, over the columns, of the errors in SDs of each column.
+    objective : {"auto", "relative", "total"}, default "auto"
+        As in `release_mean`. "auto" is "relative", the default for a table with named columns, unless `spectrum` or
+        knowledge="covariance" is given; then it is "total", the default for an array without names.
+    knowledge : {"nothing", "covariance"}, default "nothing"
+        Prior knowledge that the release will be given.
+    neighbors : {"add-remove", "replace-one"}, default "add-remove"
+        Neighboring relation.
+    outliers : float, default 0.03
+        Share of outlying records, as in `Options`.
+    tails : {"heavy", "gaussian"}, default "heavy"
+        Tails of the records, as in `Options`.
+    failure_probability : float, default 0.01
+        Accepted probability of a refusal, as in `Options`.
+    confidence : float, default 0.95
+        Probability of `Plan.prediction.error_within`, an error that is rarely exceeded. Not used by a curve.
+    time_limit : float, default 60
+        Seconds after which a search for n, d or epsilon stops with the best value so far; `Plan.prediction.remark`
+        then states so. Not used by a curve.
+    tell : callable, optional
+        Progress callback, called with (step, steps done, total steps).
 
     Returns
     -------
-    Tradeoff
+    Plan or Tradeoff
+        `Tradeoff` for a list of n or epsilon, otherwise `Plan`.
 
     Raises
     ------
-    InvalidParameter
-        If not exactly one of n and epsilon is a list, or a value cannot be used.
+    InvalidParameterError
+        If a value cannot be used, or no value meets the accuracy.
 
     Examples
     --------
-    >>> from dimfree import tradeoff
-    >>> curve = tradeoff(n=10_000, epsilon=[0.1, 1, 10], delta=1e-6, spectrum="S2", d=100)  # doctest: +SKIP
-    >>> curve.verdict()  # doctest: +SKIP
+    >>> from dimfree import plan
+    >>> plan(d=20, epsilon=1, delta=1e-6, accuracy=0.1).n  # doctest: +SKIP
+    >>> plan(n=10_000, epsilon=[0.1, 1, 10], delta=1e-6, d=20).verdict()  # doctest: +SKIP
     """
-    check_callable("tell", tell)
-    axis, values = _axis_and_values({"n": n, "epsilon": epsilon})
-    objective = planned_objective(objective, knowledge, spectrum)  # type: ignore[assignment]
-    units = ANY_UNITS if spectrum is None and objective == "relative" else spectrum
-    if units is None or (isinstance(units, str) and d is None):
-        raise InvalidParameter(
-            "Expected the spread of the records: a spectrum by its name together with d, or an array of standard"
-            " deviations."
+    if delta is None:
+        raise InvalidParameterError("`delta` must be given as well: a privacy budget is (epsilon, delta).")
+    aim = resolve_objective(objective, knowledge, spectrum)
+    if spectrum is None and aim != "relative":
+        raise InvalidParameterError(
+            "`spectrum` must be given with objective='total': a name such as 'S1', or an array of SDs, one per column."
         )
-    stddevs, name = spread_of(units, d)
+    confidence, time_limit = check_probability("confidence", confidence), check_positive("time_limit", time_limit)
+    check_callable("tell", tell)
+    units = ANY_UNITS if spectrum is None else spectrum
+    name = units if isinstance(units, str) else GIVEN
+    given = {"n": n, "d": d if isinstance(units, str) else len(resolve_stddevs(units, d)), "epsilon": epsilon}
 
-    def question(at: Any) -> Question:
-        place: dict[str, Any] = {"n": n, "epsilon": epsilon, axis: at}
-        rules = (knowledge, outliers, tails, failure_probability, objective)
-        return Question(place["n"], stddevs, Budget(place["epsilon"], delta), Neighbours.parse(neighbours), *rules)
+    def ask(**changed: Any) -> Question:
+        at: dict[str, Any] = {**given, **changed}
+        stddevs, budget, relation = (
+            resolve_stddevs(units, at["d"]),
+            Budget(at["epsilon"], delta),
+            Neighbors.parse(neighbors),
+        )
+        return Question(at["n"], stddevs, budget, relation, knowledge, outliers, tails, failure_probability, aim)
 
-    questions, rows = [question(at) for at in values], []  # errors are raised before any time is spent
+    lists = [
+        axis
+        for axis in ("n", "epsilon")
+        if isinstance(given[axis], Sequence | np.ndarray) and not isinstance(given[axis], str | bytes)
+    ]
+    if not lists:
+        return find_plan(ask, {**given, "accuracy": accuracy}, name, confidence, (tell, time_limit))
+    if len(lists) > 1 or accuracy is not None:
+        raise InvalidParameterError(
+            "A curve needs a list for one of n and epsilon, one value for the other, and no accuracy; got "
+            + ("two lists." if len(lists) > 1 else "an accuracy.")
+        )
+    return _predict_curve(ask, lists[0], given[lists[0]], name, tell)
+
+
+def _predict_curve(ask: Callable[..., Question], axis: str, given: Any, name: str, tell: Tell) -> Tradeoff:
+    """Predict the error at each value of the axis, smallest first."""
+    check: Callable[..., Any] = check_count if axis == "n" else check_positive
+    need = "a whole number of at least 1" if axis == "n" else "a finite number above 0"
+    values = sorted(check_each(axis, given, check, need))
+    if not values or len(set(values)) < len(values):
+        raise InvalidParameterError(f"`{axis}` must have at least one value, and every value once.")
+    questions, rows = [ask(**{axis: at}) for at in values], []  # errors are raised before any time is spent
     for step, (at, each) in enumerate(zip(values, questions, strict=True)):
-        tell(f"{axis} = {shown(axis, at)}", step, len(values))
+        tell(f"{axis} = {format_value(axis, at)}", step, len(values))
         found = predict(each)
         error, noise = (None, None) if found.refused else (found.error, found.noise)
         rows.append(TradeoffRow(at, error, each.sampling, noise, found.refused))
@@ -260,20 +331,20 @@ def tradeoff(
     return Tradeoff(
         axis=axis,
         rows=tuple(rows),
-        knee=knee_of(rows),
+        knee=find_knee(rows),
         n=None if axis == "n" else first.count,
         epsilon=None if axis == "epsilon" else first.budget.epsilon,
         d=first.dimension,
         spectrum=name,
         delta=first.budget.delta,
-        neighbours=str(first.relation),
+        neighbors=str(first.relation),
         objective=first.objective,
         knowledge=first.knowledge,
     )
 
 
-def knee_of(rows: Sequence[TradeoffRow]) -> float | None:
-    """The smallest value above which no row exceeds FREE, interpolated linearly between rows on logarithmic scales."""
+def find_knee(rows: Sequence[TradeoffRow]) -> float | None:
+    """Find the value above which no row exceeds FREE, interpolated between rows on logarithmic scales."""
     costly = [i for i, row in enumerate(rows) if row.ratio > FREE]
     last = costly[-1] if costly else -1
     if last == len(rows) - 1:
@@ -286,48 +357,29 @@ def knee_of(rows: Sequence[TradeoffRow]) -> float | None:
     return before.at * (after.at / before.at) ** part
 
 
-def _axis_and_values(given: dict[str, Any]) -> tuple[str, list[Any]]:
-    """The axis and its values, smallest first, each once."""
-    lists = [
-        name
-        for name, value in given.items()
-        if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
-    ]
-    if len(lists) != 1:
-        got = "both are" if lists else "neither is"
-        raise InvalidParameter(f"Expected exactly one of n and epsilon to be a list, the axis of the curve; {got}.")
-    axis = lists[0]
-    check: Callable[..., Any] = check_count if axis == "n" else check_positive
-    need = "a whole number of at least 1" if axis == "n" else "a finite number above 0"
-    values = sorted(check_each(axis, given[axis], check, need))
-    if not values or len(set(values)) < len(values):
-        raise InvalidParameter(f"Expected {axis} to have at least one value, and every value once.")
-    return axis, values
-
-
-def shown(axis: str, at: float) -> str:
-    """A value of the axis as text. Numbers of records are rounded up."""
+def format_value(axis: str, at: float) -> str:
+    """Format a value of the axis; numbers of records are rounded up."""
     return str(math.ceil(at)) if axis == "n" else f"{at:.3g}"
 
 
 def require_altair() -> None:
-    """Refuse before anything is predicted if a chart could not be drawn."""
+    """Raise InvalidParameterError if a chart cannot be drawn."""
     if importlib.util.find_spec("altair") is None or importlib.util.find_spec("vl_convert") is None:
-        raise InvalidParameter(f"A chart needs Altair: install it with {install_command('charts')}.")
+        raise InvalidParameterError(f"A chart needs Altair: install it with {install_command('charts')}.")
 
 
-def figures(curve: Tradeoff) -> list[dict[str, Any]]:
-    """One record for each error there is, as a chart wants them."""
+def list_figures(curve: Tradeoff) -> list[dict[str, Any]]:
+    """List the points of the chart, one for each error."""
     private = [{"line": PRIVATE, "at": row.at, "error": row.error} for row in curve.rows if row.error is not None]
     return private + [{"line": SAMPLING, "at": row.at, "error": row.sampling} for row in curve.rows]
 
 
 def _chart(curve: Tradeoff) -> Any:
-    """The private error, the sampling error dashed, the knee upright, on logarithmic scales."""
+    """Draw the error, the sampling error dashed, and the knee as a vertical line."""
     require_altair()
     import altair as alt
 
-    points, lines = figures(curve), [PRIVATE, SAMPLING]
+    points, lines = list_figures(curve), [PRIVATE, SAMPLING]
     heights = [point["error"] for point in points]
     domain = [min(heights) / 1.1, max(heights) * 1.1]
     ticks, log = alt.Axis(values=[row.at for row in curve.rows]), alt.Scale(type="log", nice=False)
@@ -340,11 +392,11 @@ def _chart(curve: Tradeoff) -> Any:
         strokeDash=alt.StrokeDash("line:N", sort=lines, scale=alt.Scale(domain=lines, range=[[1, 0], [6, 4]])),
         tooltip=["line:N", "at:Q", "error:Q"],
     )
-    words = alt.TitleParams("What privacy costs", subtitle=[curve.conditions(), curve.verdict()])
+
     knee = []
     if curve.knee is not None:  # its label is on the side that has space
         late = curve.knee > math.sqrt(curve.rows[0].at * curve.rows[-1].at)
-        label = f"free from {curve.axis} = {shown(curve.axis, curve.knee)}"
+        label = f"free from {curve.axis} = {format_value(curve.axis, curve.knee)}"
         base = alt.Chart(alt.InlineData(values=[{"at": curve.knee, "label": label}])).encode(x=across)
         words = base.mark_text(align="right" if late else "left", baseline="top", dx=-4 if late else 4)
         knee = [base.mark_rule(strokeWidth=1.5, color="#777"), words.encode(y=alt.value(4), text="label:N")]
@@ -353,5 +405,5 @@ def _chart(curve: Tradeoff) -> Any:
 
 
 def chart_bytes(curve: Tradeoff, ending: str) -> bytes:
-    """The picture in the format of a file's ending; an .html file needs no network."""
-    return picture_bytes(curve.chart(), ending)
+    """Render the chart in the format of a file ending; an .html file needs no network."""
+    return encode_picture(curve.chart(), ending)

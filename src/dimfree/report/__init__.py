@@ -1,1 +1,1 @@
-"""An HTML page about a release: what was promised, spent and released, and how to read it. Public numbers only."""
+"""The HTML report of a release: results, guarantee, charges and method. Public numbers only."""

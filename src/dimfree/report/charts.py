@@ -1,4 +1,4 @@
-"""The pictures of a report as inline SVG, for a light page. No column name is passed to the drawing library."""
+"""The plots of a report as inline SVG, in light colors. No column name reaches the drawing library."""
 
 import html
 import math
@@ -12,34 +12,34 @@ import vl_convert
 from markupsafe import Markup
 
 from dimfree.accounting.guarantee import Guarantee
-from dimfree.report.tradeoff import RATES, Tradeoff, detected, gaussian_missed
+from dimfree.report.tradeoff import RATES, Tradeoff, compute_detected, gaussian_missed
 from dimfree.results import plot
-from dimfree.results.mean_table import NAMES, PRECISION, MeanTable, Places, shown_name
+from dimfree.results.mean_table import NAMES, PRECISION, MeanTable, Places, shorten_name
 
 _BINS = 40  # bars of a histogram
-_LEAST = 0.03  # a smaller strength is drawn as this
+_MIN_STRENGTH = 0.03  # smaller values are drawn here
 
 
-def mean_chart(table: MeanTable, places: Places, names: Sequence[str]) -> Markup:
-    """The released mean with error bars; placeholders for the names, since some characters would end the process."""
+def draw_mean_chart(table: MeanTable, places: Places, names: Sequence[str]) -> Markup:
+    """Draw the means with intervals; names are placeholders, since some characters would end the process."""
     marks, labels = ([f"@{kind}{at}@" for at in range(len(places))] for kind in ("name", "label"))
-    return svg(plot.mean_picture(table, places, marks, labels), names)
+    return svg(plot.draw_means(table, places, marks, labels), names)
 
 
-def strength_chart(table: MeanTable) -> Markup:
-    """Mean over noise by rank, with the line above which the sign of the sample mean is certain."""
+def draw_strength_chart(table: MeanTable) -> Markup:
+    """Draw |mean| / noise by rank, with the line above which the sign of the sample mean is certain."""
     order, far = np.argsort(-table.strength, kind="stable"), table.dimension > 200
     rows = [
         {
             "rank": rank + 1,
-            "strength": max(_LEAST, float(table.strength[order[rank]])),
+            "strength": max(_MIN_STRENGTH, float(table.strength[order[rank]])),
             "verdict": NAMES[table.verdicts[order[rank]]],
         }
-        for rank in drawn_ranks(table.dimension, plot.MOST_DRAWN).tolist()
+        for rank in choose_ranks(table.dimension, plot.MAX_DRAWN).tolist()
     ]
     across = alt.X(
         "rank:Q",
-        title="coordinates by strength, the strongest first" + (" (logarithmic)" if far else ""),
+        title="rank of the column" + (" (logarithmic)" if far else ""),
         scale=alt.Scale(type="log" if far else "linear", domain=[1, max(2, table.dimension)], nice=False, padding=8),
         axis=alt.Axis(tickMinStep=1, grid=False, format=",d", tickCount=6),
     )
@@ -49,24 +49,24 @@ def strength_chart(table: MeanTable) -> Markup:
         scale=alt.Scale(type="log", nice=True),
         axis=alt.Axis(values=[10.0**power for power in range(-2, 13)], format=",~f"),
     )
-    line, at = plot.of_rows([{"at": table.threshold}]), alt.Y("at:Q")
-    words = f"sign of the sample mean sure above {table.threshold:.3g}"
-    name = line.mark_text(align="right", baseline="bottom", dy=-4, color=plot.MUTED, text=words)
+    line, at = plot.chart_rows([{"at": table.threshold}]), alt.Y("at:Q")
+    label = f"sign of the sample mean certain above {table.threshold:.3g}"
+    name = line.mark_text(align="right", baseline="bottom", dy=-4, color=plot.MUTED, text=label)
     marks = plot.points(rows, across, up, size=34 if table.dimension > 60 else 60)
     layers = (line.mark_rule(**plot.DASHED).encode(y=at), name.encode(x=alt.value(plot.WIDE), y=at), marks)
     return svg(alt.layer(*layers).properties(width=plot.WIDE, height=250))
 
 
-def drawn_ranks(dimension: int, most: int) -> Places:
-    """Up to `most` ranks from 0: the first ones all, then ever sparser."""
+def choose_ranks(dimension: int, most: int) -> Places:
+    """Return up to `most` ranks from 0: dense at first, then geometrically sparser."""
     if dimension <= most:
         return np.arange(dimension)
     return np.unique(np.geomspace(1, dimension, most).round().astype(np.intp)) - 1
 
 
-def ratio_chart(table: MeanTable) -> Markup:
-    """How many columns have which noise over SD, of all columns whose SD is known."""
-    known = np.log10(table.over_spread[np.isfinite(table.over_spread)])
+def draw_ratio_chart(table: MeanTable) -> Markup:
+    """Draw the histogram of noise / SD over the columns with a known SD."""
+    known = np.log10(table.noise_to_sd[np.isfinite(table.noise_to_sd)])
     low, high = min(float(known.min()), math.log10(PRECISION)) - 0.1, max(float(known.max()), 0.0) + 0.1
     counts, edges = np.histogram(known, bins=_BINS, range=(low, high))
     ends = (10.0**edges).tolist()
@@ -77,54 +77,54 @@ def ratio_chart(table: MeanTable) -> Markup:
     ]
     across = alt.X(
         "from:Q",
-        title="noise / spread (logarithmic)",
+        title="noise / SD (logarithmic)",
         scale=alt.Scale(type="log", domain=[ends[0], ends[-1]], nice=False),
         axis=alt.Axis(tickCount=5, grid=False, format="~g"),
     )
     up = alt.Y("columns:Q", title="columns", axis=alt.Axis(tickMinStep=1, tickCount=4, format=",d"))
-    bars = plot.of_rows(rows).mark_rect(color=plot.COLOURS[1]).encode(x=across, x2="to:Q", y=up, y2="none:Q")
-    limits = plot.of_rows([{"at": PRECISION}, {"at": 1.0}]).mark_rule(**plot.DASHED).encode(x=alt.X("at:Q"))
+    bars = plot.chart_rows(rows).mark_rect(color=plot.COLORS[1]).encode(x=across, x2="to:Q", y=up, y2="none:Q")
+    limits = plot.chart_rows([{"at": PRECISION}, {"at": 1.0}]).mark_rule(**plot.DASHED).encode(x=alt.X("at:Q"))
     return svg(alt.layer(bars, limits).properties(width=plot.WIDE, height=180))
 
 
-def tradeoff_chart(curve: Tradeoff, guarantee: Guarantee) -> Markup:
-    """The largest true-positive rate at each false-positive rate: of this release, of its guarantee, of a Gaussian."""
+def draw_tradeoff_chart(curve: Tradeoff, guarantee: Guarantee) -> Markup:
+    """Draw the largest true-positive rate by false-positive rate: this release, its guarantee, a Gaussian."""
     rates = np.concatenate([[0.0], RATES])
     lines = (
-        ([detected(guarantee, float(rate)) for rate in rates], plot.PALE, [1, 0]),
-        ((1 - gaussian_missed(curve.mu, rates)).tolist(), plot.COLOURS[2], [5, 4]),
-        ((1 - curve.missed(rates)).tolist(), plot.COLOURS[1], [1, 0]),
+        ([compute_detected(guarantee, float(rate)) for rate in rates], plot.PALE, [1, 0]),
+        ((1 - gaussian_missed(curve.mu, rates)).tolist(), plot.COLORS[2], [5, 4]),
+        ((1 - curve.compute_missed(rates)).tolist(), plot.COLORS[1], [1, 0]),
         (rates.tolist(), plot.MUTED, [2, 3]),
     )
     share = alt.Scale(domain=[0, 1], nice=False)
     across = alt.X("rate:Q", title="false-positive rate", scale=share, axis=alt.Axis(format="%", tickCount=5))
     up = alt.Y("power:Q", title="true-positive rate, at most", scale=share, axis=alt.Axis(format="%", tickCount=5))
     drawn = [
-        plot.of_rows([{"rate": x, "power": y} for x, y in zip(rates.tolist(), ys, strict=True)])
-        .mark_line(color=colour, strokeDash=dash, strokeWidth=2, interpolate="linear")
+        plot.chart_rows([{"rate": x, "power": y} for x, y in zip(rates.tolist(), ys, strict=True)])
+        .mark_line(color=color, strokeDash=dash, strokeWidth=2, interpolate="linear")
         .encode(x=across, y=up)
-        for ys, colour, dash in lines
+        for ys, color, dash in lines
     ]
     return svg(alt.layer(*drawn).properties(width=plot.WIDE, height=300))
 
 
-def text_of_chart(table: MeanTable) -> str:
-    """A description of the picture, for readers who do not see it."""
-    said = ", ".join(f"{count} {word}" for word, count in table.counts() if count)
+def describe_chart(table: MeanTable) -> str:
+    """Return a text description of the plot for screen readers."""
+    counts = ", ".join(f"{count} {word}" for word, count in table.counts() if count)
     if table.mixed:
-        return f"{table.dimension} means with error bars, each in units of its own column's spread; {said}."
+        return f"{table.dimension} means with intervals, relative to the SD of each column; {counts}."
     low, high = float(table.mean.min()), float(table.mean.max())
-    return f"Means from {low:.4g} to {high:.4g} with error bars; {said}."
+    return f"Means from {low:.4g} to {high:.4g} with intervals; {counts}."
 
 
 def svg(chart: Any, names: Sequence[str] = ()) -> Markup:
-    """SVG for a page: without links and sizes that only a file needs; names are inserted, escaped.
+    """Return SVG for a page, without attributes that only a file needs; names are inserted and escaped.
 
-    The description of a point becomes its title, which browsers show under the pointer.
+    The description of a point becomes its title, which browsers show as a tooltip.
     """
-    drawn = vl_convert.vegalite_to_svg(plot.styled(chart).to_dict())
+    drawn = vl_convert.vegalite_to_svg(plot.style_axes(chart).to_dict())
     titled = re.sub(r'<(path)( [^>]*?)aria-label="(@name[^"]*)"([^>]*)/>', r"<\1\2\4><title>\3</title></\1>", drawn)
     bare = re.sub(r' (xmlns(:xlink)?|version|aria-[a-z]+|role)="[^"]*"', "", titled)
-    shown = {"name": [html.escape(shown_name(name)) for name in names]}
-    shown["label"] = [html.escape(shown_name(name, plot.NAME_LENGTH)) for name in names]
+    shown = {"name": [html.escape(shorten_name(name)) for name in names]}
+    shown["label"] = [html.escape(shorten_name(name, plot.NAME_LENGTH)) for name in names]
     return Markup(re.sub(r"@(name|label)(\d+)@", lambda found: shown[found[1]][int(found[2])], bare))

@@ -1,4 +1,4 @@
-"""Templates and words: they hold the words and the layout of a report; Python holds the numbers."""
+"""Templates and texts of a report. They hold words and layout; Python supplies the numbers."""
 
 import importlib
 import platform
@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from dimfree._validate import install_command
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 from dimfree.results.mean_table import typeset
 
 if TYPE_CHECKING:
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 PACKAGES = ("dimfree", "numpy", "scipy", "opendp")
-_NEEDED = ("jinja2", "altair", "vl_convert", "scipy.optimize")  # the last for intervals; it loads when first used
+_NEEDED = ("jinja2", "altair", "vl_convert", "scipy.optimize")  # the last for intervals
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def require_report() -> None:
-    """Load whatever a report needs beyond a release; call it before any budget is spent."""
+    """Load the packages that a report needs; call it before any budget is charged."""
     try:
         for name in _NEEDED:
             importlib.import_module(name)
     except Exception:  # noqa: BLE001 - missing, or whatever a broken package raises
-        raise InvalidParameter(
-            f"A report needs Jinja and Altair: install them with {install_command('report')}."
+        raise InvalidParameterError(
+            f"A report needs Jinja and Altair: run {install_command('report')}. No budget was charged."
         ) from None
 
 
 @cache
-def words() -> dict[str, Any]:
-    """Return the tables of words.toml; in [remedies], a key of [advice] stands for its sentence."""
+def load_words() -> dict[str, Any]:
+    """Load words.toml; in [remedies], a key of [advice] stands for its sentence."""
     found = tomllib.loads((files("dimfree.report") / "templates" / "words.toml").read_text(encoding="utf-8"))
     remedies = {
         reason: [found["advice"].get(each, each) for each in steps] for reason, steps in found["remedies"].items()
@@ -43,8 +43,8 @@ def words() -> dict[str, Any]:
     return found | {"remedies": remedies}
 
 
-def rendered(template: str, **values: Any) -> str:
-    """Fill in a template; in pages every value is escaped."""
+def fill_template(template: str, **values: Any) -> str:
+    """Fill a template; in HTML every value is escaped."""
     return _environment().get_template(template).render(**values)
 
 
@@ -52,7 +52,7 @@ def rendered(template: str, **values: Any) -> str:
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from dimfree.report.summary import summary_rows
+    from dimfree.report.summary import describe_charges
 
     environment = Environment(
         loader=PackageLoader("dimfree.report"),
@@ -61,13 +61,13 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "power": power, "spelt": spelt, "with_code": with_code}
-    environment.filters["summary_rows"] = summary_rows
+    environment.filters |= {"number": format_number, "power": format_power, "spelt": pluralize, "with_code": mark_code}
+    environment.filters["summary_rows"] = describe_charges
     return environment
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of the software that writes the page. A record does not state which version made it."""
+def list_versions() -> dict[str, str]:
+    """Return the versions of the software that writes the report."""
     found = {"Python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -77,15 +77,15 @@ def versions() -> dict[str, str]:
     return found
 
 
-def number(value: float) -> str:
-    """Four digits: enough to read; the release record has all of them."""
+def format_number(value: float) -> str:
+    """Format with four digits; the release file has all digits."""
     size = abs(value)
     text = f"{float(f'{value:.4g}'):,.0f}" if 1e4 <= size < 1e9 else f"{value:.4g}"
     return typeset(text)
 
 
-def power(value: float) -> str:
-    """A small number as a power of ten, exactly: 1e-06 is 10⁻⁶."""
+def format_power(value: float) -> str:
+    """Write a small number as a power of ten, exactly: 1e-06 is 10⁻⁶."""
     mantissa, _, exponent = repr(value).partition("e")
     if not exponent:
         return repr(value)
@@ -93,13 +93,13 @@ def power(value: float) -> str:
     return f"{factor}10{str(int(exponent)).translate(_RAISED)}"
 
 
-def spelt(how: str) -> str:
-    """1 value, 2 values."""
+def pluralize(how: str) -> str:
+    """Write 1 value, 2 values instead of value(s)."""
     return re.sub(r"\b(\d+) (\w+)\(s\)", lambda found: f"{found[1]} {found[2]}{'' if found[1] == '1' else 's'}", how)
 
 
-def with_code(text: str) -> "Markup":
-    """Escaped text; what is between backticks becomes code."""
+def mark_code(text: str) -> "Markup":
+    """Escape a text; backticks mark code."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))

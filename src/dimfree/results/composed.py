@@ -1,4 +1,4 @@
-"""compose: the guarantee of several releases about the same people, less than their epsilons added up (M9)."""
+"""`compose`: the total guarantee of several releases about the same people (M9)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,43 +8,43 @@ from typing import Any
 import numpy as np
 
 from dimfree._validate import check_positive, check_probability, require
-from dimfree.accounting.budget import Budget, Neighbours
+from dimfree.accounting.budget import Budget, Neighbors
 from dimfree.accounting.several_runs import ComposedRuns, runs_of
-from dimfree.errors import InvalidParameter
-from dimfree.results.grouped import Means
+from dimfree.errors import InvalidParameterError
+from dimfree.results.grouped import GroupMeans
 from dimfree.results.release import Release
 
 
 @dataclass(frozen=True, repr=False)
 class Composed:
-    """The guarantee of several releases about the same people together. `compose` returns one.
+    """The total guarantee of several releases about the same people. `compose` returns one.
 
     Attributes
     ----------
-    neighbours : Neighbours
-        The neighboring relation of all releases.
+    neighbors : Neighbors
+        The neighboring relation that all releases share.
     private : bool
         False if the noise of any release was seeded: then there is no guarantee.
     releases : int
-        How many releases, refusals included.
+        The number of releases, refusals included.
     who : str
-        What one person is.
-    looks : ComposedRuns
-        The ledgers of the releases, for the composition.
-    promises : tuple of Budget
-        The budget of each release; the runs of means of groups share one.
+        The privacy unit.
+    runs : ComposedRuns
+        The charges of all releases.
+    budgets : tuple of Budget
+        The budget of each release; group means share one.
     """
 
-    neighbours: Neighbours
+    neighbors: Neighbors
     private: bool
     releases: int
     who: str
-    looks: ComposedRuns
-    promises: tuple[Budget, ...]
+    runs: ComposedRuns
+    budgets: tuple[Budget, ...]
 
     @np.errstate(under="ignore")  # a tail too thin for floats is 0
     def epsilon(self, delta: float) -> float:
-        """Return the epsilon of all releases together at this delta, rounded up.
+        """Return the total epsilon of all releases at this delta, rounded up.
 
         Parameters
         ----------
@@ -54,20 +54,20 @@ class Composed:
         Returns
         -------
         float
-            If none holds at so small a delta, the error says which delta is enough.
+            If delta is too small, the error states the smallest delta that works.
         """
-        found = self.looks.epsilon(check_probability("delta", delta))
+        found = self.runs.epsilon(check_probability("delta", delta))
         if found == float("inf"):
-            least = sum(run.budget.delta for run in self.looks.costs) * (1 + 1e-15)
-            raise InvalidParameter(
-                f"Expected delta={delta!r} to be above the chance that one of the releases tells all; ask for a larger "
-                f"delta: {least!r} is enough."
+            least = sum(run.budget.delta for run in self.runs.costs) * (1 + 1e-15)
+            raise InvalidParameterError(
+                f"`delta` must exceed the total failure probability of the releases, got {delta!r}: {least!r} is "
+                "enough."
             )
         return found
 
     @np.errstate(under="ignore")  # a tail too thin for floats is 0
     def delta(self, epsilon: float) -> float:
-        """Return the delta of all releases together at this epsilon, rounded up.
+        """Return the total delta of all releases at this epsilon, rounded up.
 
         Parameters
         ----------
@@ -78,17 +78,17 @@ class Composed:
         -------
         float
         """
-        return self.looks.delta(check_positive("epsilon", epsilon))
+        return self.runs.delta(check_positive("epsilon", epsilon))
 
     @property
     def added(self) -> tuple[float, float]:
-        """(epsilon, delta) by adding up the promises: also valid, and larger."""
-        epsilon = sum(Fraction(promise.usable_epsilon) for promise in self.promises)
-        delta = sum(Fraction(promise.delta) for promise in self.promises)
+        """(epsilon, delta) by basic composition, the sum of the budgets: also valid, and larger."""
+        epsilon = sum(Fraction(budget.usable_epsilon) for budget in self.budgets)
+        delta = sum(Fraction(budget.delta) for budget in self.budgets)
         return float(epsilon) * (1 + 1e-15), float(delta) * (1 + 1e-15)
 
     def statement(self, delta: float) -> str:
-        """Return the guarantee in sentences, with its numbers in full.
+        """Return the guarantee in sentences, with all digits.
 
         Parameters
         ----------
@@ -100,17 +100,17 @@ class Composed:
         str
         """
         epsilon = self.epsilon(delta)
-        promise = (
-            f"{self.releases} release(s) about the same people are together differentially private with "
-            f"epsilon={epsilon!r} and delta={delta!r} ({self.neighbours}, {self.who}); added up, their promises would "
-            f"say epsilon={self.added[0]:.6g} and delta={self.added[1]:.3g}. This holds if it was settled without "
-            "looking at any output how many releases there would be, and with which budgets: another try after a "
-            "refusal is not settled beforehand."
+        stated = (
+            f"{self.releases} release(s) about the same people together satisfy differential privacy with "
+            f"epsilon={epsilon!r} and delta={delta!r} ({self.neighbors}, {self.who}). Basic composition gives "
+            f"epsilon={self.added[0]:.6g} and delta={self.added[1]:.3g}. The number of releases and their budgets must "
+            "have been fixed before any output was seen; a second attempt after a refusal was not. Use a "
+            "privacy ledger for adaptive composition."
         )
-        return promise if self.private else f"Not private: seeded noise. With system noise: {promise}"
+        return stated if self.private else f"Not private: seeded noise. With system noise: {stated}"
 
     def to_dict(self, delta: float) -> dict[str, Any]:
-        """Return public numbers, for a program.
+        """Return the public numbers as JSON values.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class Composed:
         """
         return {
             "releases": self.releases,
-            "neighbours": self.neighbours.value,
+            "neighbors": self.neighbors.value,
             "private": self.private,
             "who": self.who,
             "epsilon": self.epsilon(delta),
@@ -135,21 +135,20 @@ class Composed:
     def __repr__(self) -> str:
         epsilon, delta = self.added
         warning = "" if self.private else ", not private: seeded noise"
-        return f"<Composed: {self.releases} release(s), epsilon={epsilon:.6g}, delta={delta:.3g} added up{warning}>"
+        return f"<Composed: {self.releases} release(s), epsilon={epsilon:.6g}, delta={delta:.3g} added{warning}>"
 
 
-def compose(releases: Iterable[Release | Means]) -> Composed:
-    """Return the guarantee of releases about the same people together, refusals included.
+def compose(releases: Iterable[Release | GroupMeans]) -> Composed:
+    """Compose the guarantees of several releases about the same people, refusals included.
 
-    Guarantee: all of them at once are (composed.epsilon(delta), delta)-private for every delta, if the number of
-    releases and the budget and parameters of each were decided without looking at any output.
-    Proof: proofs/accounting/composition.md (M9). Gaussians add up by precision, tests by the curves of
-    their losses.
+    Guarantee: the joint output is (composed.epsilon(delta), delta)-differentially private for every delta, if the
+    number, budgets and parameters of the releases were fixed before any output was seen (non-adaptive composition).
+    Proof: proofs/accounting/composition.md (M9). Gaussians compose by precision, tests by their privacy loss curves.
 
     Parameters
     ----------
-    releases : iterable of Release or Means
-        All releases about these people, alike in neighbours and unit. A `Means` counts as one release.
+    releases : iterable of Release or GroupMeans
+        All releases about these people, with equal neighbors and privacy unit. A `GroupMeans` counts as one release.
 
     Returns
     -------
@@ -163,19 +162,20 @@ def compose(releases: Iterable[Release | Means]) -> Composed:
     """
     try:
         given = list(releases)
-    except Exception:  # noqa: BLE001 - it may quote an entry
+    except Exception:  # noqa: BLE001 - its text may quote an entry
         given = []
     require(
-        given and all(isinstance(release, Release | Means) for release in given),
-        "Expected releases to be a list of at least one Release or Means, as release_mean and release_means return.",
+        given and all(isinstance(release, Release | GroupMeans) for release in given),
+        "`releases` must be a non-empty list of Release or GroupMeans objects.",
     )
     require(
-        len({(each.guarantee.neighbours, each.guarantee.unit, each.guarantee.unit_column) for each in given}) == 1,
-        "Expected releases that promise about the same neighbours and the same unit: a promise about rows and one "
-        "about persons, or add-remove and replace-one, do not add up.",
+        len({(each.guarantee.neighbors, each.guarantee.privacy_unit, each.guarantee.privacy_id) for each in given})
+        == 1,
+        "`releases` must share the neighboring relation and the privacy unit: guarantees for rows and for persons, or "
+        "for add-remove and replace-one, do not compose.",
     )
-    ledgers = tuple(run for release in given for run in runs_of(release.ledger))
+    charges = tuple(run for release in given for run in runs_of(release.charges))
     private = all(release.guarantee.private for release in given)
     first = given[0].guarantee
-    promises = tuple(release.ledger.budget for release in given)
-    return Composed(first.neighbours, private, len(given), first.who, ComposedRuns(ledgers), promises)
+    budgets = tuple(release.charges.budget for release in given)
+    return Composed(first.neighbors, private, len(given), first.who, ComposedRuns(charges), budgets)

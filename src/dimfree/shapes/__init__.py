@@ -1,9 +1,9 @@
-"""Shapes: a public covariance M, and how records are rescaled by it."""
+"""Public covariances M, and how records are rescaled by them."""
 
+from dimfree.shapes.base import Covariance as Covariance
 from dimfree.shapes.base import Rescaling as Rescaling
-from dimfree.shapes.base import Shape as Shape
-from dimfree.shapes.kinds import Dense as Dense
-from dimfree.shapes.kinds import Diagonal as Diagonal
-from dimfree.shapes.kinds import Isotropic as Isotropic
-from dimfree.shapes.kinds import LowRank as LowRank
-from dimfree.shapes.kinds import as_shape as as_shape
+from dimfree.shapes.kinds import DenseCovariance as DenseCovariance
+from dimfree.shapes.kinds import DiagonalCovariance as DiagonalCovariance
+from dimfree.shapes.kinds import IsotropicCovariance as IsotropicCovariance
+from dimfree.shapes.kinds import LowRankCovariance as LowRankCovariance
+from dimfree.shapes.kinds import as_covariance as as_covariance

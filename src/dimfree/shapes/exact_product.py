@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from dimfree._types import Floats
 
 _SIGNIFICAND_BITS = 53  # integers up to 2**53 are exact in float64
-_ACCURACY_BITS = 48  # 3 more than the promised 45: what slicing and dropping may add up to
-_SMALLEST_EXPONENT = -900  # a smaller row is cut as if it reached 2**-900: every scale stays a normal number
+_ACCURACY_BITS = 48  # 3 more than the guaranteed 45: what slicing and dropping may add up to
+_MIN_EXPONENT = -900  # a smaller row is cut as if it reached 2**-900: every scale stays a normal number
 _BLOCK_ENTRIES = 2**21  # entries of a block of rows: speed and memory only, never the result
 LARGEST = float(np.finfo(np.float64).max)
 
 
 def slice_plan(inner: int) -> tuple[int, int]:
-    """Bits s of a slice and number K of slices: inner * 2**s * 2**s <= 2**53 and s * K >= 48 + log2(inner)."""
+    """Return bits s of a slice and number K of slices: inner * 2**s * 2**s <= 2**53 and s * K >= 48 + log2(inner)."""
     log_inner = max(inner - 1, 0).bit_length()
     bits = (_SIGNIFICAND_BITS - log_inner) // 2  # proof: E1, the exactness of every slice product
     if bits < 1:
@@ -30,20 +30,20 @@ def slice_plan(inner: int) -> tuple[int, int]:
 
 
 def saturate(values: Floats) -> Floats:
-    """Overwrites infinities by the largest finite number of their sign; NaN stays."""
+    """Overwrite infinities by the largest finite number of their sign; NaN stays."""
     return np.clip(values, -LARGEST, LARGEST, out=values)
 
 
 def _exponents(values: Floats, axis: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Per line along the axis: e with |entries| < 2**e, and whether the line is finite. Maxima know no order."""
+    """Return, per line along the axis, e with |entries| < 2**e and whether the line is finite, in any order."""
     peak = np.maximum(values.max(axis=axis, initial=0.0), -values.min(axis=axis, initial=0.0))
     finite = np.isfinite(peak)
     exponent = np.frexp(np.where(finite, peak, 0.0))[1]
-    return np.maximum(exponent, _SMALLEST_EXPONENT).astype(np.int32), finite
+    return np.maximum(exponent, _MIN_EXPONENT).astype(np.int32), finite
 
 
 def _next_slice(rest: Floats, bits: int) -> Floats:
-    """The integer part of the rest; what remains, in the unit of the next slice, replaces it. Exact, entry by entry."""
+    """Take the integer part of the rest; the remainder, in units of the next slice, replaces it. Exact, entrywise."""
     slice_ = np.rint(rest)
     rest -= slice_  # exact: proof, E2
     rest *= 2.0**bits
@@ -51,7 +51,7 @@ def _next_slice(rest: Floats, bits: int) -> Floats:
 
 
 class SlicedMatrix:
-    """A public matrix (d, k), cut once; `product(rows)` then treats every row alone.
+    """A public matrix (d, k), cut once into slices; `product(rows)` then maps every row separately.
 
     Guarantee: row i of the product is a function of row i and the matrix, bit for bit: the other rows, their number and
     order, memory layout, BLAS blocking, threads and fused multiply-add change nothing. Proof:
@@ -70,7 +70,7 @@ class SlicedMatrix:
         self._slices = np.concatenate(slices, axis=1)  # (d, K k): the first K - i of them are one product
 
     def product(self, rows: Floats) -> Floats:
-        """rows @ matrix, within 2**-45 * max|row| * sum|column| of the true value (both taken as at least 2**-900).
+        """Return rows @ matrix, within 2**-45 * max|row| * sum|column| of the true value (both at least 2**-900).
 
         Results past the largest float saturate; a row with a non-finite entry comes out as NaN throughout.
         """
@@ -79,7 +79,7 @@ class SlicedMatrix:
             raise ValueError(f"Expected rows of width {self._inner}, got an array of shape {rows.shape[1:]} per row.")
         result = np.empty((rows.shape[0], self._outer))
         step = max(1, _BLOCK_ENTRIES // max(self._inner, self._outer, 1))
-        with np.errstate(all="ignore"):  # a warning, or an error under np.seterr, would speak of records
+        with np.errstate(all="ignore"):  # a warning, or an error under np.seterr, could reveal records
             for start in range(0, rows.shape[0], step):
                 result[start : start + step] = self._block(rows[start : start + step])
         return result
@@ -95,7 +95,7 @@ class SlicedMatrix:
         return saturate(result)
 
     def _levels(self, rest: Floats) -> list[Floats]:
-        """Sums of slice products of equal unit, largest unit first; those with i + j >= K are too small to matter."""
+        """Sum slice products of equal unit, largest unit first; those with i + j >= K are too small to matter."""
         levels: list[Floats] = []
         for i in range(self._count):
             width = (self._count - i) * self._outer
@@ -109,7 +109,7 @@ class SlicedMatrix:
         return levels
 
     def _combine(self, levels: list[Floats]) -> Floats:
-        """Horner's rule from the smallest unit up: entry by entry, in one fixed order."""
+        """Apply Horner's rule from the smallest unit up: entry by entry, in one fixed order."""
         total = levels[-1]
         for level in reversed(levels[:-1]):
             total *= 2.0**-self._bits

@@ -1,4 +1,4 @@
-"""The closed set of shapes: `Diagonal`, `Isotropic`, `Dense`, `LowRank`; and the one that parameters describe."""
+"""The four kinds of `Covariance`, and `as_covariance`, which reads the argument `covariance=`."""
 
 import math
 from functools import cached_property, partial
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dimfree import _validate
 from dimfree._types import Floats
-from dimfree.shapes.base import Rescaling, Shape
+from dimfree.shapes.base import Covariance, Rescaling
 from dimfree.shapes.exact_product import SlicedMatrix, saturate
 
 
@@ -17,21 +17,21 @@ def _fourth_root(values: Floats) -> Floats:
     return np.sqrt(np.sqrt(values))  # a root twice never leaves the range of floats
 
 
-def _divided(units: Floats | np.float64, rows: Floats) -> Floats:
+def _divide(units: Floats | np.float64, rows: Floats) -> Floats:
     return rows / units
 
 
-class _Uncorrelated(Shape):
-    """No correlation: one standard deviation for each column, or one for all."""
+class _Uncorrelated(Covariance):
+    """A covariance without correlation: one standard deviation for each column, or one for all."""
 
     @property
     def _stddevs(self) -> Floats | np.float64:
         raise NotImplementedError
 
     def _rescaling(self) -> Rescaling:
-        return partial(_divided, np.sqrt(self._stddevs))
+        return partial(_divide, np.sqrt(self._stddevs))
 
-    def _restored(self, vector: Floats) -> Floats:
+    def _restore(self, vector: Floats) -> Floats:
         return vector * np.sqrt(self._stddevs)
 
     def _root_diagonal(self, dimension: int) -> Floats:
@@ -41,20 +41,8 @@ class _Uncorrelated(Shape):
         return np.sort(np.full(dimension, self._stddevs))[::-1].copy()
 
 
-class Diagonal(_Uncorrelated):
-    """The covariance diag(variances): one publicly known variance per column, no correlation.
-
-    Parameters
-    ----------
-    variances : array_like of shape (d,)
-        Variance of each column, finite and above 0.
-
-    Examples
-    --------
-    >>> from dimfree import Diagonal
-    >>> Diagonal([4.0, 1.0]).trace_root(2)
-    3.0
-    """
+class DiagonalCovariance(_Uncorrelated):
+    """The covariance diag(variances); see `Covariance.diagonal`."""
 
     variances: Floats
 
@@ -73,20 +61,8 @@ class Diagonal(_Uncorrelated):
         return self.variances.copy()
 
 
-class Isotropic(_Uncorrelated):
-    """The covariance scale**2 * I: the same spread in every direction, for records of any width.
-
-    Parameters
-    ----------
-    scale : float
-        Publicly known standard deviation of a record in every direction, above 0.
-
-    Examples
-    --------
-    >>> from dimfree import Isotropic
-    >>> Isotropic(2.0).trace_root(3)
-    6.0
-    """
+class IsotropicCovariance(_Uncorrelated):
+    """The covariance scale**2 * I; see `Covariance.isotropic`."""
 
     scale: float
 
@@ -105,23 +81,11 @@ class Isotropic(_Uncorrelated):
         return np.full(dimension, self.scale**2)
 
     def __repr__(self) -> str:
-        return f"Isotropic(scale={self.scale!r})"
+        return f"IsotropicCovariance(scale={self.scale!r})"
 
 
-class Dense(Shape):
-    """Any publicly known, positive definite covariance, through its symmetric eigendecomposition.
-
-    Parameters
-    ----------
-    covariance : array_like of shape (d, d)
-        Symmetric matrix. Its smallest eigenvalue must be positive beyond rounding.
-
-    Examples
-    --------
-    >>> from dimfree import Dense
-    >>> Dense([[2.0, 1.0], [1.0, 2.0]]).dimension
-    2
-    """
+class DenseCovariance(Covariance):
+    """Any positive definite covariance, through its symmetric eigendecomposition; see `Covariance.dense`."""
 
     covariance: Floats
 
@@ -136,7 +100,7 @@ class Dense(Shape):
 
     @cached_property
     def _exponent(self) -> int:
-        """A multiple of 4, so that 2**exponent has an exact fourth root; the matrix over it has entries up to 16."""
+        """A multiple of 4, so that 2**exponent has an exact fourth root; the scaled matrix has entries up to 16."""
         return int(np.frexp(np.diagonal(self.covariance).max())[1]) // 4 * 4
 
     @cached_property
@@ -155,7 +119,7 @@ class Dense(Shape):
     def _rescaling(self) -> Rescaling:
         return self._inverse_fourth_root.product
 
-    def _restored(self, vector: Floats) -> Floats:
+    def _restore(self, vector: Floats) -> Floats:
         values, vectors = self._eigen
         return np.ldexp((vector @ vectors * _fourth_root(values)) @ vectors.T, self._exponent // 4)
 
@@ -170,26 +134,8 @@ class Dense(Shape):
         return np.diagonal(self.covariance).copy()
 
 
-class LowRank(Shape):
-    """Publicly known variances along k orthonormal directions, and one variance in all other directions.
-
-    The covariance is ``basis diag(variances) basis^T + tail (I - basis basis^T)``. Rescaling a record costs O(d k).
-
-    Parameters
-    ----------
-    basis : array_like of shape (d, k)
-        Orthonormal columns, k <= d.
-    variances : array_like of shape (k,)
-        Variance along each column of `basis`, above 0.
-    tail : float
-        Variance in every direction perpendicular to `basis`, above 0.
-
-    Examples
-    --------
-    >>> from dimfree import LowRank
-    >>> LowRank([[1.0], [0.0], [0.0]], [9.0], tail=1.0).trace_root(3)
-    5.0
-    """
+class LowRankCovariance(Covariance):
+    """Variances along k directions and one variance in all others; see `Covariance.low_rank`."""
 
     basis: Floats
     variances: Floats
@@ -217,9 +163,9 @@ class LowRank(Shape):
 
     def _rescaling(self) -> Rescaling:
         inside, outside = 1 / _fourth_root(self.variances), 1 / math.sqrt(math.sqrt(self.tail))
-        return partial(_corrected, *self._products, inside - outside, outside)
+        return partial(_correct, *self._products, inside - outside, outside)
 
-    def _restored(self, vector: Floats) -> Floats:
+    def _restore(self, vector: Floats) -> Floats:
         inside, outside = _fourth_root(self.variances), math.sqrt(math.sqrt(self.tail))
         return vector * outside + (vector @ self._directions * (inside - outside)) @ self._directions.T
 
@@ -236,34 +182,35 @@ class LowRank(Shape):
         return squares @ self.variances + np.maximum(1 - squares.sum(axis=1), 0) * self.tail
 
     def __repr__(self) -> str:
-        return f"LowRank(dimension={self.dimension}, rank={self.variances.size}, tail={self.tail!r})"
+        return f"LowRankCovariance(dimension={self.dimension}, rank={self.variances.size}, tail={self.tail!r})"
 
 
-def _corrected(into: SlicedMatrix, out_of: SlicedMatrix, more: Floats, rest: float, rows: Floats) -> Floats:
-    """All coordinates times `rest`, plus the part along the directions times `more`."""
+def _correct(into: SlicedMatrix, out_of: SlicedMatrix, more: Floats, rest: float, rows: Floats) -> Floats:
+    """Multiply all coordinates by `rest`, and add the part along the directions times `more`."""
     correction = out_of.product(saturate(into.product(rows) * more))
     return saturate(rows * rest) + correction
 
 
-def as_shape(covariance: ArrayLike | None, shape: Shape | str | None, dimension: int) -> Shape:
-    """The shape given by exactly one of covariance= (variances or a matrix) and shape=; it must fit the records."""
-    _validate.check_exactly_one(covariance, shape)
-    chosen = _from_covariance(covariance, dimension) if shape is None else shape
+def as_covariance(covariance: ArrayLike | Covariance, dimension: int) -> Covariance:
+    """Return the `Covariance` for `covariance=`: variances, a matrix or a Covariance; it must fit the records."""
+    chosen = covariance if isinstance(covariance, Covariance) else _from_array(covariance, dimension)
     # A subclass would bring code of its own to records.
-    if not isinstance(chosen, Shape) or type(chosen) not in (Diagonal, Isotropic, Dense, LowRank):
-        raise _validate.reject_shape("shape", shape)
+    if type(chosen) not in (DiagonalCovariance, IsotropicCovariance, DenseCovariance, LowRankCovariance):
+        raise _validate.reject_known_covariance("covariance", covariance)
     if chosen.dimension is not None:
-        _validate.check_lengths("covariance" if shape is None else "shape", chosen.dimension, "column", dimension)
+        _validate.check_lengths("covariance", chosen.dimension, "column", dimension)
     return chosen
 
 
-def _from_covariance(covariance: Any, dimension: int) -> Shape:
+def _from_array(covariance: Any, dimension: int) -> Covariance:
     try:
         rank = np.ndim(covariance)
     except Exception:  # noqa: BLE001 - it may quote an entry
         rank = 1  # for example lists of different lengths: the check of the entries raises the error
-    if rank == 0 and dimension == 1 and not isinstance(covariance, Shape | str):
-        return Diagonal([covariance])
+    if rank == 0 and dimension == 1 and not isinstance(covariance, Covariance | str):
+        return DiagonalCovariance([covariance])
     if rank not in (1, 2):
         raise _validate.reject_covariance(covariance, dimension)
-    return Diagonal(_validate.check_variances("covariance", covariance)) if rank == 1 else Dense(covariance)
+    if rank == 1:
+        return DiagonalCovariance(_validate.check_variances("covariance", covariance))
+    return DenseCovariance(covariance)

@@ -12,13 +12,13 @@ from streams import needs
 import dimfree.kernel.rows.space as space_module
 from dimfree import bases
 from dimfree.bases import as_basis
-from dimfree.data.blocks import densely
+from dimfree.data.blocks import to_dense
 from dimfree.data.records import open_records
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 from dimfree.kernel.rows.bases import Given
 from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.rows.space import Space
-from dimfree.shapes import Dense, Diagonal, Isotropic
+from dimfree.shapes import DenseCovariance, DiagonalCovariance, IsotropicCovariance
 
 
 def orthonormal(dimension, seed=7):
@@ -32,7 +32,7 @@ widths = pytest.mark.parametrize("dimension", [1, 2, 3, 33, 100])
 
 def matrix_of(basis):
     """T, from the unit vectors."""
-    return basis.rotated(np.eye(basis.dimension)).T
+    return basis.rotate(np.eye(basis.dimension)).T
 
 
 @every
@@ -43,9 +43,9 @@ def test_columns_are_orthonormal_and_restoring_is_the_transpose(rng, name, dimen
     assert (basis.name, basis.dimension, T.shape) == (name, dimension, (basis.width, dimension))
     assert np.abs(T.T @ T - np.eye(dimension)).max() < 1e-14
     released, record = rng.normal(size=basis.width), rng.normal(size=dimension)
-    assert basis.restored(released) == pytest.approx(T.T @ released)
-    assert basis.moved(record) == pytest.approx(T @ record)
-    assert basis.restored(basis.moved(record)) == pytest.approx(record)
+    assert basis.restore_answer(released) == pytest.approx(T.T @ released)
+    assert basis.move_vector(record) == pytest.approx(T @ record)
+    assert basis.restore_answer(basis.move_vector(record)) == pytest.approx(record)
 
 
 @every
@@ -72,34 +72,36 @@ def test_no_variance_is_lost_beside_one_that_is_huge(dimension):
 
 
 def columns(space, among=None):
-    return np.stack([space.listed(partial(column, place), among) for place in range(space.dimension)], axis=1)
+    return np.stack([space.map_records(partial(column, place), among) for place in range(space.dimension)], axis=1)
 
 
 def column(place, rows):
-    return densely(rows)[:, place].copy()
+    return to_dense(rows)[:, place].copy()
 
 
 def one_by_one(basis, shape, rows):
     """What every record becomes by itself."""
     largest = np.finfo(float).max
     with np.errstate(all="ignore"):
-        turned = [np.nan_to_num(basis.rotated(row[None]), nan=0.0, posinf=largest, neginf=-largest) for row in rows]
+        turned = [np.nan_to_num(basis.rotate(row[None]), nan=0.0, posinf=largest, neginf=-largest) for row in rows]
     return np.concatenate([shape.rescale(row) for row in turned])
 
 
 @every
 @pytest.mark.parametrize("cut", [(30, 4, 2**31, 2), (60, 18, 0, 3), (24, 1, 0, 2)])
-@pytest.mark.parametrize("shape", [Diagonal(np.geomspace(1, 1e-30, 6)), Dense(np.diag(np.arange(1.0, 7)) + 0.5)])
+@pytest.mark.parametrize(
+    "shape", [DiagonalCovariance(np.geomspace(1, 1e-30, 6)), DenseCovariance(np.diag(np.arange(1.0, 7)) + 0.5)]
+)
 def test_rotated_rows_are_the_valid_rows_one_by_one(pieces, table, name, cut, shape):
     pieces(*cut)
     basis, valid = MAKERS[name](6), np.isfinite(table).all(axis=1)
     expected, among = np.zeros_like(table), np.arange(len(table)) % 3 == 0
     expected[valid] = one_by_one(basis, shape, table[valid])
     for form in (np.asarray, sparse.csr_array):
-        space = Space(open_records(form(table), on_missing="drop"), shape, basis)
+        space = Space(open_records(form(table), missing="complete-case"), shape, basis)
         assert columns(space).tobytes() == expected.tobytes()
         assert columns(space, among).tobytes() == expected[among].tobytes()
-        found = np.concatenate([densely(rows) for rows in space.valid_blocks(among)])
+        found = np.concatenate([to_dense(rows) for rows in space.valid_blocks(among)])
         assert found.tobytes() == expected[among & valid].tobytes()
 
 
@@ -108,11 +110,11 @@ def test_sparse_rows_are_never_all_dense_before_they_are_rotated(monkeypatch, ke
     monkeypatch.setattr(space_module, "KEPT_BYTES", kept)
     count, width = 40_000, 256
     stored = (np.ones(count), (np.arange(count), np.arange(count) % width))
-    space = Space(open_records(sparse.csr_array(stored, shape=(count, width))), Isotropic(1.0), Cosine(width))
+    space = Space(open_records(sparse.csr_array(stored, shape=(count, width))), IsotropicCovariance(1.0), Cosine(width))
     dense = 8 * count * width
     tracemalloc.start()
     try:
-        assert space.summed(lambda rows: np.array([len(rows)]), 1)[0] == count
+        assert space.sum_over(lambda rows: np.array([len(rows)]), 1)[0] == count
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -136,7 +138,7 @@ FORMS = {
 def test_every_form_of_a_matrix_is_the_same_rotation(rng, form):
     T, rows = orthonormal(40), rng.normal(size=(3, 40))
     basis = as_basis(FORMS[form](T), 40)
-    assert basis.rotated(rows) == pytest.approx(rows @ T.T, abs=1e-6 if form == "single precision" else 1e-14)
+    assert basis.rotate(rows) == pytest.approx(rows @ T.T, abs=1e-6 if form == "single precision" else 1e-14)
     assert np.abs(basis.matrix @ basis.matrix.T - np.eye(40)).max() < 1e-13
     assert not basis.matrix.flags.writeable
 
@@ -158,7 +160,7 @@ def test_a_matrix_off_by_the_tolerance_is_refused_and_just_within_it_is_not():
     T[2, 2] = 1 + 0.45e-6  # T T' - I is 0.9e-6 there
     assert as_basis(T, 4).matrix == pytest.approx(np.eye(4), abs=1e-15)
     T[2, 2] = 1 + 0.55e-6
-    with pytest.raises(InvalidParameter, match="orthonormal: every row of length 1"):
+    with pytest.raises(InvalidParameterError, match="orthonormal: every row of length 1"):
         as_basis(T, 4)
 
 
@@ -192,14 +194,14 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_what_is_no_basis_for_three_columns_is_told(case):
     basis, words = BAD[case]
-    with pytest.raises(InvalidParameter, match=words):
+    with pytest.raises(InvalidParameterError, match=words):
         as_basis(basis, 3)
 
 
 def test_what_is_not_an_array_is_written_out_up_to_a_stated_width(monkeypatch):
-    monkeypatch.setattr(bases, "LARGEST_WRITTEN_OUT", 5)
+    monkeypatch.setattr(bases, "MAX_DENSE_COLUMNS", 5)
     for basis in (sparse.eye_array(6), aslinearoperator(np.eye(6))):
-        with pytest.raises(InvalidParameter, match=r"at most 5 columns.*'dct' or an array"):
+        with pytest.raises(InvalidParameterError, match=r"at most 5 columns.*'dct' or an array"):
             as_basis(basis, 6)
     assert as_basis(sparse.eye_array(5), 5).width == as_basis(np.eye(6), 6).width - 1
 
@@ -220,5 +222,7 @@ def test_a_frame_with_other_names_than_the_records_is_refused(kind):
     for columns in (None, ("a", "b", "c"), ("0", "1", "2")):
         assert as_basis(frame, 3, columns).matrix == pytest.approx(T)
     for columns in (("b", "a", "c"), ("a", "b", "x"), ("a", "b", "c", "d")):
-        with pytest.raises(InvalidParameter, match="`basis` must name the columns of the records, in their order"):
+        with pytest.raises(
+            InvalidParameterError, match="`basis` must have the names of the columns of the records, in the same order"
+        ):
             as_basis(frame, 3, columns)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dimfree
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 from dimfree.noise import SeededNoise
 
 WIDTH = 12
@@ -43,5 +43,5 @@ class Untouched(SeededNoise):
     ],
 )
 def test_what_cannot_be_used_is_told_before_anything_is_spent(options):
-    with pytest.raises(InvalidParameter, match="basis"):
+    with pytest.raises(InvalidParameterError, match="basis"):
         dimfree.release_mean(WALKS, **BUDGET, **options, noise=Untouched(0))

@@ -6,7 +6,7 @@ import pytest
 from dimfree.data.records import open_records
 from dimfree.kernel.rows.bases import LearnedAxes
 from dimfree.kernel.rows.space import Space
-from dimfree.shapes import Diagonal
+from dimfree.shapes import DiagonalCovariance
 
 SIZES = [(2, 1), (3, 1), (3, 2), (9, 4), (9, 8), (40, 7)]
 sizes = pytest.mark.parametrize(("dimension", "count"), SIZES)
@@ -25,24 +25,24 @@ def axes_of(dimension, count, directions=None):
 
 def dense(axes):
     """T and its inverse as matrices, from the definition: a scaled record, its coordinates, their weights."""
-    back = axes.restored(np.eye(axes.width)).T
+    back = axes.restore_answer(np.eye(axes.width)).T
     return np.linalg.inv(back), back
 
 
 @sizes
 def test_there_and_back(rng, dimension, count):
     axes, rows = axes_of(dimension, count), rng.normal(size=(17, dimension))
-    assert axes.restored(axes.rotated(rows)) == pytest.approx(rows, abs=1e-12)
-    assert axes.restored(axes.rotated(rows)[3]) == pytest.approx(rows[3], abs=1e-12)
-    assert axes.rotated(axes.restored(rows)) == pytest.approx(rows, abs=1e-12)
-    assert axes.moved(rows[3]) == pytest.approx(axes.rotated(rows)[3], abs=0)
+    assert axes.restore_answer(axes.rotate(rows)) == pytest.approx(rows, abs=1e-12)
+    assert axes.restore_answer(axes.rotate(rows)[3]) == pytest.approx(rows[3], abs=1e-12)
+    assert axes.rotate(axes.restore_answer(rows)) == pytest.approx(rows, abs=1e-12)
+    assert axes.move_vector(rows[3]) == pytest.approx(axes.rotate(rows)[3], abs=0)
     assert (axes.dimension, axes.width, axes.name) == (dimension, dimension, "learned")
 
 
 @sizes
 def test_orthonormal_in_scaled_coordinates_and_the_directions_come_first(dimension, count):
     axes = axes_of(dimension, count)
-    rows = (axes.rotated(np.eye(dimension)) / axes._weights).T * axes._scale  # T without scale and weights
+    rows = (axes.rotate(np.eye(dimension)) / axes._weights).T * axes._scale  # T without scale and weights
     assert rows @ rows.T == pytest.approx(np.eye(dimension), abs=1e-13)
     assert rows[:count] == pytest.approx(directions_of(dimension, count).T, abs=1e-14)
 
@@ -59,8 +59,8 @@ EDGES = {
 @pytest.mark.parametrize("name", EDGES)
 def test_directions_that_lie_along_axes(rng, name):
     axes, rows = axes_of(6, 2, EDGES[name]), rng.normal(size=(5, 6))
-    turned = axes.rotated(rows)
-    assert axes.restored(turned) == pytest.approx(rows, abs=1e-13)
+    turned = axes.rotate(rows)
+    assert axes.restore_answer(turned) == pytest.approx(rows, abs=1e-13)
     assert turned[:, :2] == pytest.approx((rows / axes._scale) @ EDGES[name] * axes._weights[:2], abs=1e-14)
 
 
@@ -70,7 +70,7 @@ def test_variances_against_dense_matrices(rng, dimension, count):
     into, back = dense(axes)
     variances = np.exp(rng.normal(size=dimension))
     assert axes.diagonal(variances) == pytest.approx(np.diagonal((back * variances) @ back.T), rel=1e-9)
-    assert axes.moved_variances(variances) == pytest.approx(np.diagonal((into * variances) @ into.T), rel=1e-9)
+    assert axes.move_variances(variances) == pytest.approx(np.diagonal((into * variances) @ into.T), rel=1e-9)
     assert axes.diagonal(variances) != pytest.approx(np.diagonal((into * variances) @ into.T), rel=1e-3)
 
 
@@ -89,8 +89,8 @@ def test_what_overflows_disturbs_no_other_record(rows):
     axes = axes_of(9, 4)
     with np.errstate(over="ignore"):
         wild = np.concatenate([rows, np.full((1, 9), 1.7e308) * [[1, -1, 1, 1, 1, 1, 1, 1, -1]]])
-    space = Space(open_records(wild), Diagonal(np.ones(9)), axes)
+    space = Space(open_records(wild), DiagonalCovariance(np.ones(9)), axes)
     [(seen, valid)] = space.blocks()
     assert valid.all()
     assert np.isfinite(seen).all()
-    assert seen[: len(rows) - 2].tobytes() == axes.rotated(rows[:-2]).tobytes()
+    assert seen[: len(rows) - 2].tobytes() == axes.rotate(rows[:-2]).tobytes()

@@ -9,11 +9,11 @@ from scipy import fft
 from streams import needs
 
 from dimfree.data.records import as_records
-from dimfree.errors import InvalidParameter, LostWorkers
+from dimfree.errors import ClusterError, InvalidParameterError
 from dimfree.kernel.rows import cosine
 from dimfree.kernel.rows.cosine import Cosine, witness
 from dimfree.kernel.rows.space import Space
-from dimfree.shapes import Isotropic
+from dimfree.shapes import IsotropicCovariance
 
 SECRET = 123456.78125
 
@@ -30,7 +30,7 @@ def by_place(batch):
 
 
 def by_neighbours(batch):
-    """A broken twin: a huge or tiny neighbour moves the last bit."""
+    """A broken twin: a huge or tiny neighbor moves the last bit."""
     large = np.abs(batch).max(axis=1)
     moved = (np.roll(large, 1) > 1e100) | (np.roll(large, -1) < 1e-200)
     return np.where(moved[:, None], np.nextafter(even(batch), 1), even(batch))
@@ -64,10 +64,10 @@ def test_other_bits_have_another_digest():
 
 @pytest.mark.parametrize("dimension", [1, 3, 784, 1000, 1021, 20_000])
 def test_batches_have_one_form_that_the_width_alone_decides(monkeypatch, rng, dimension):
-    basis, forms, plain = Cosine(dimension), set(), cosine._transformed
-    monkeypatch.setattr(cosine, "_transformed", lambda batch: forms.add((batch.shape, batch.strides)) or plain(batch))
+    basis, forms, plain = Cosine(dimension), set(), cosine._transform
+    monkeypatch.setattr(cosine, "_transform", lambda batch: forms.add((batch.shape, batch.strides)) or plain(batch))
     for count in (1, 7, 8, 9, 40, 1100 if dimension < 10 else 41):
-        basis.rotated(rng.normal(size=(count, dimension)))
+        basis.rotate(rng.normal(size=(count, dimension)))
     [(shape, strides)] = forms
     assert shape[0] >= 8
     assert shape[0] & (shape[0] - 1) == 0
@@ -83,37 +83,37 @@ def forgetful():
 
 
 def test_an_uneven_transform_is_not_used_at_all(monkeypatch, forgetful):
-    monkeypatch.setattr(cosine, "_transformed", by_place)
-    with pytest.raises(InvalidParameter, match=r"Expected another basis than 'dct' on this machine"):
+    monkeypatch.setattr(cosine, "_transform", by_place)
+    with pytest.raises(InvalidParameterError, match=r"basis='dct' is not private on this machine"):
         Cosine(40)
 
 
 def elsewhere(monkeypatch):
     """From here on this is a machine whose SciPy rounds otherwise."""
-    plain = cosine._transformed
-    monkeypatch.setattr(cosine, "_transformed", lambda batch: np.nextafter(plain(batch), 1))
+    plain = cosine._transform
+    monkeypatch.setattr(cosine, "_transform", lambda batch: np.nextafter(plain(batch), 1))
     cosine._witness.cache_clear()
 
 
 def test_a_basis_that_travelled_to_another_scipy_does_not_rotate(monkeypatch, forgetful, rng):
     sent, rows = pickle.dumps(Cosine(40)), rng.normal(size=(3, 40))
-    assert pickle.loads(sent).rotated(rows) == pytest.approx(fft.dct(rows, norm="ortho"))
+    assert pickle.loads(sent).rotate(rows) == pytest.approx(fft.dct(rows, norm="ortho"))
     elsewhere(monkeypatch)
     arrived = pickle.loads(sent)  # must not raise: a scheduler would tell its logs what it cannot unpack
-    with pytest.raises(LostWorkers, match=r"other last bits.*nothing was released.*same SciPy"):
-        arrived.rotated(rows)
-    Cosine(40).rotated(rows)  # one that is made there is fine
+    with pytest.raises(ClusterError, match=r"other last bits.*nothing was released.*same SciPy"):
+        arrived.rotate(rows)
+    Cosine(40).rotate(rows)  # one that is made there is fine
 
 
 def test_a_worker_that_rounds_otherwise_is_one_sentence_without_records(monkeypatch, forgetful, caplog):
     dask, da = needs("dask"), needs("dask.array")
     X = da.full((50, 40), SECRET, chunks=(20, 40))
-    space = Space(as_records(X), Isotropic(1.0), Cosine(40))
+    space = Space(as_records(X), IsotropicCovariance(1.0), Cosine(40))
     with dask.config.set(scheduler="threads"), caplog.at_level(logging.DEBUG):
-        assert space.summed(_count, 1).tolist() == [50]
+        assert space.sum_over(_count, 1).tolist() == [50]
         elsewhere(monkeypatch)
-        with pytest.raises(LostWorkers, match="other last bits") as error:
-            space.summed(_count, 1)
+        with pytest.raises(ClusterError, match="other last bits") as error:
+            space.sum_over(_count, 1)
     assert "123456" not in caplog.text + str(error.value)
     assert error.value.__cause__ is None
 
@@ -134,9 +134,9 @@ class Foreign:
 
 def test_a_backend_that_somebody_chose_for_scipy_is_not_asked(rng):
     basis, rows = Cosine(30), rng.normal(size=(2, 30))
-    before = basis.rotated(rows), basis.restored(rows[0]), basis.diagonal(np.arange(1.0, 31))
+    before = basis.rotate(rows), basis.restore_answer(rows[0]), basis.diagonal(np.arange(1.0, 31))
     with fft.set_backend(Foreign):
         assert fft.dct(rows).tolist() == [0]  # it is in force
-        after = basis.rotated(rows), basis.restored(rows[0]), basis.diagonal(np.arange(1.0, 31))
+        after = basis.rotate(rows), basis.restore_answer(rows[0]), basis.diagonal(np.arange(1.0, 31))
     for found, expected in zip(after, before, strict=True):
         assert found.tobytes() == expected.tobytes()

@@ -13,10 +13,10 @@ from dimfree.data.blocks import ALL, SparseRows
 from dimfree.kernel.rows.clip import (
     BALL,
     _column_sums,
-    clipped_total,
     exact_squares,
     norms,
     squares,
+    total_clipped,
     whole_steps,
 )
 from dimfree.kernel.statistics.clipped_sum import Ball
@@ -27,7 +27,7 @@ UP = np.nextafter(1.0, 2.0)
 
 def clipped(rows, radius, *mapped):
     """Every row by itself."""
-    return np.array([clipped_total(row[None], radius, *mapped) for row in rows])
+    return np.array([total_clipped(row[None], radius, *mapped) for row in rows])
 
 
 def squares_one_by_one(steps):
@@ -123,10 +123,10 @@ def test_norms_are_accurate_below_the_largest_and_large_above(seed):
 def assert_alike(rows, radius, entrywise):
     stored, steps = SparseRows(sparse.csr_array(rows)), held(entrywise(rows, slice(None), radius / BALL))
     whole = clipped(steps, BALL).reshape(rows.shape).sum(axis=0).tolist()
-    assert clipped_total(rows, radius, entrywise).tolist() == clipped_total(stored, radius, entrywise).tolist() == whole
+    assert total_clipped(rows, radius, entrywise).tolist() == total_clipped(stored, radius, entrywise).tolist() == whole
     for inner in (1, BALL // 3, BALL - 1):
-        shell = clipped_total(rows, radius, entrywise, inner).tolist()
-        assert clipped_total(stored, radius, entrywise, inner).tolist() == shell == shells(steps, inner)
+        shell = total_clipped(rows, radius, entrywise, inner).tolist()
+        assert total_clipped(stored, radius, entrywise, inner).tolist() == shell == shells(steps, inner)
     for found in (squares, norms):
         assert found(stored, radius, entrywise).tobytes() == found(rows, radius, entrywise).tobytes()
     outside = np.array(squares_one_by_one(steps)) > BALL**2
@@ -158,26 +158,26 @@ mostly_zero = st.one_of(st.just(0.0), st.just(0.0), st.floats(-3, 3), st.sampled
     st.lists(st.sampled_from([0.0, 0.2, -0.7, 3.0, 1e-9, -1e300]), min_size=7, max_size=7),
     st.sampled_from([1.0, 0.01, 30.0, 1e12]),
 )
-def test_sparse_rows_are_clipped_as_dense_ones(rows, centre, radius):
-    centre, spread = np.array(centre)[: rows.shape[1]], np.linspace(0.5, 2, 7)[: rows.shape[1]]
+def test_sparse_rows_are_clipped_as_dense_ones(rows, center, radius):
+    center, spread = np.array(center)[: rows.shape[1]], np.linspace(0.5, 2, 7)[: rows.shape[1]]
     with np.errstate(all="ignore"):
-        assert_alike(rows, radius, Ball(centre, spread, radius).offsets)
-        assert_alike(rows, radius, Ball(centre, 1.0, radius).offsets)
-        assert_alike(rows, radius, Ball(centre, spread, radius, cap=0.7 * radius).offsets)
-        assert_alike(rows, radius, Ball(centre, spread, radius, cap=2.0).offsets)
-        assert_alike(rows, radius, partial(Scoring(centre, spread, radius).scores, 0.3))
+        assert_alike(rows, radius, Ball(center, spread, radius).offsets)
+        assert_alike(rows, radius, Ball(center, 1.0, radius).offsets)
+        assert_alike(rows, radius, Ball(center, spread, radius, cap=0.7 * radius).offsets)
+        assert_alike(rows, radius, Ball(center, spread, radius, cap=2.0).offsets)
+        assert_alike(rows, radius, partial(Scoring(center, spread, radius).scores, 0.3))
 
 
 @pytest.mark.parametrize("step", [1.0, 1e-6])
 def test_a_cap_holds_single_entries_and_leaves_missing_ones(step):
     rows = np.array([[0.0, np.nan, 1e300, -np.inf], [np.inf, -4.0, 3.0, 0.5]])
-    centre, scale = np.array([-5.0, 0.0, 1.0, 0.5]), np.array([1.0, 2.0, 1.0, 1e-300])
-    found = Ball(centre, scale, 1.0, cap=2.0).offsets(rows, slice(None), step)
+    center, scale = np.array([-5.0, 0.0, 1.0, 0.5]), np.array([1.0, 2.0, 1.0, 1e-300])
+    found = Ball(center, scale, 1.0, cap=2.0).offsets(rows, slice(None), step)
     with np.errstate(all="ignore"):
-        expected = np.clip(Ball(centre, scale, 1.0).offsets(rows, slice(None), step), -2.0 / step, 2.0 / step)
+        expected = np.clip(Ball(center, scale, 1.0).offsets(rows, slice(None), step), -2.0 / step, 2.0 / step)
     assert found.tobytes() == expected.tobytes()
     assert np.isnan(found).tolist() == np.isnan(rows).tolist()
-    one_by_one = [Ball(centre, scale, 1.0, cap=2.0).offsets(rows[:, j], np.full(2, j), step) for j in range(4)]
+    one_by_one = [Ball(center, scale, 1.0, cap=2.0).offsets(rows[:, j], np.full(2, j), step) for j in range(4)]
     assert np.column_stack(one_by_one).tobytes() == found.tobytes()
 
 
@@ -225,9 +225,9 @@ def test_rows_of_every_kind_side_by_side(rng, radius):
     odd = [[radius, 0, 0, 0], [4 * radius, 0, 0, 0], [4 * radius, radius / BALL, 0, 0], [np.inf, 1, -1, 0]]
     odd += [[np.nan, 0.1, 0, 0], [np.nan, np.inf, -np.inf, 9], [-4 * radius] * 4, [1e308] * 4, [0] * 4]
     rows = rng.permutation(np.concatenate([*kinds, odd]))
-    assert clipped_total(rows, radius).tolist() == total_one_by_one(rows, radius)
+    assert total_clipped(rows, radius).tolist() == total_one_by_one(rows, radius)
     with np.errstate(all="ignore"):
-        assert clipped_total(rows, radius, lambda v, c, step: v / step).tolist() == total_one_by_one(rows, radius)
+        assert total_clipped(rows, radius, lambda v, c, step: v / step).tolist() == total_one_by_one(rows, radius)
 
 
 @pytest.mark.parametrize("width", [1, 7, 900, 3000])

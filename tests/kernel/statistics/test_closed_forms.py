@@ -20,20 +20,20 @@ from dimfree.kernel.rows.bases import Basis
 from dimfree.kernel.rows.clip import BALL
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics import scores
-from dimfree.kernel.statistics.clipped_sum import Ball, _votes_of, clipped_missing, clipped_sum, length_counts
+from dimfree.kernel.statistics.clipped_sum import Ball, _votes_of, clip_missing, length_counts, sum_clipped
 from dimfree.kernel.statistics.scores import Scoring, phi_inverse, total_scores
 from dimfree.kernel.statistics.unit_vectors import (
-    BESIDE,
+    CROSS,
     DIAGONAL,
     LENGTH,
     STEPS,
     UNIT,
-    Lookout,
-    sighted,
+    DirectionCenter,
+    total_directions,
     unit_steps,
     whole_length,
 )
-from dimfree.shapes import Isotropic
+from dimfree.shapes import IsotropicCovariance
 
 NAN, INF = float("nan"), float("inf")
 EDGES = np.array([0.5, 1.0, 2.0, 4.0])
@@ -41,7 +41,7 @@ EDGES = np.array([0.5, 1.0, 2.0, 4.0])
 
 def space_of(rows, width=2, *, by_entry=False):
     table = np.array(rows, dtype=np.float64).reshape(len(rows), width)
-    return Space(as_records(table, on_missing="drop"), Isotropic(1.0), by_entry=by_entry)
+    return Space(as_records(table, missing="complete-case"), IsotropicCovariance(1.0), by_entry=by_entry)
 
 
 # ---- lengths and clipped sums
@@ -54,8 +54,8 @@ def test_a_length_on_an_edge_is_below_it(length, cell):
 
 def test_lengths_are_seen_from_the_center_in_columns_divided_by_the_scale(rng):
     ball = Ball(np.array([5.0, 0.0, -1.0]), np.array([1.0, 10.0, 0.1]), 1.0)
-    rows = rng.normal(size=(400, 3)) * ball.scale + ball.centre
-    expected = np.searchsorted(EDGES, np.linalg.norm((rows - ball.centre) / ball.scale, axis=1))
+    rows = rng.normal(size=(400, 3)) * ball.scale + ball.center
+    expected = np.searchsorted(EDGES, np.linalg.norm((rows - ball.center) / ball.scale, axis=1))
     assert np.array_equal(length_counts(space_of(rows, 3), ball, EDGES), np.bincount(expected, minlength=5))
 
 
@@ -69,16 +69,16 @@ def test_every_valid_record_is_in_one_cell():
 def test_a_capped_entry_leaves_the_other_columns_of_its_record_alone():
     """Without a cap it is held at four radii, and its record is clipped with all its columns."""
     rows, step = [[1e9, 1.0]], 10 / BALL
-    assert (clipped_sum(space_of(rows), Ball(np.zeros(2), 1.0, 10.0, cap=8.0)) * step).tolist() == pytest.approx(
+    assert (sum_clipped(space_of(rows), Ball(np.zeros(2), 1.0, 10.0, cap=8.0)) * step).tolist() == pytest.approx(
         [8.0, 1.0], abs=step
     )
-    assert clipped_sum(space_of(rows), Ball(np.zeros(2), 1.0, 10.0))[1] * step == pytest.approx(0.25, rel=0.01)
+    assert sum_clipped(space_of(rows), Ball(np.zeros(2), 1.0, 10.0))[1] * step == pytest.approx(0.25, rel=0.01)
 
 
 def test_a_shell_is_what_a_smaller_radius_cuts_off(rng):
     space = space_of(rng.normal(size=(40, 3)) * np.geomspace(0.05, 0.2, 40)[:, None], 3)
-    outer, small = (clipped_sum(space, Ball(np.full(3, 0.3), 1.0, radius)) * radius for radius in (1.0, 0.25))
-    shell = clipped_sum(space, Ball(np.full(3, 0.3), 1.0, 1.0), BALL // 4)
+    outer, small = (sum_clipped(space, Ball(np.full(3, 0.3), 1.0, radius)) * radius for radius in (1.0, 0.25))
+    shell = sum_clipped(space, Ball(np.full(3, 0.3), 1.0, 1.0), BALL // 4)
     assert (shell / BALL).tolist() == pytest.approx(((outer - small) / BALL).tolist(), abs=1e-4)
 
 
@@ -106,7 +106,7 @@ def test_scores_come_back_in_units_of_the_guess(rng):
 
 def sums(*rows):
     space, ball = space_of(rows, by_entry=True), Ball(np.full(2, 0.1), 1.0, 1.0)
-    return [space.summed(partial(clipped_missing, 1.0), 2).tolist(), clipped_sum(space, ball).tolist()]
+    return [space.sum_over(partial(clip_missing, 1.0), 2).tolist(), sum_clipped(space, ball).tolist()]
 
 
 def test_an_entry_that_is_not_finite_is_missing_and_adds_nothing_to_its_column():
@@ -172,7 +172,7 @@ def test_equal_offsets_of_sparse_rows_vote_for_the_first_column(rng):
 @pytest.mark.filterwarnings("error")
 def test_no_center_lets_a_record_out_of_the_ball_or_warns(rows, scale, center):
     width = rows.shape[1]
-    found = Lookout(np.full(width, center), np.full(width, scale)).directions(rows)
+    found = DirectionCenter(np.full(width, center), np.full(width, scale)).directions(rows)
     assert np.isfinite(found).all()
     assert max(squared_lengths(found)) <= UNIT
 
@@ -181,7 +181,7 @@ def test_directions_point_where_the_records_lie(rng):
     rows, scale = rng.normal(size=(50, 6)), np.exp(rng.normal(size=6))
     offsets = (rows - 0.25) / scale
     true = offsets / np.linalg.norm(offsets, axis=1, keepdims=True)
-    assert np.abs(Lookout(np.full(6, 0.25), scale).directions(rows) / LENGTH - true).max() < 2 / LENGTH
+    assert np.abs(DirectionCenter(np.full(6, 0.25), scale).directions(rows) / LENGTH - true).max() < 2 / LENGTH
 
 
 @pytest.mark.parametrize("width", [2**19, 2**19 + 1, 2**20])
@@ -208,21 +208,24 @@ class Stretched(Basis):
     def __init__(self, dimension):
         self.dimension = self.width = dimension
 
-    def rotated(self, rows):
+    def rotate(self, rows):
         return 5.0 * rows
 
-    def restored(self, vector):
+    def restore_answer(self, vector):
         return vector / 5.0
 
 
 def test_a_record_has_at_most_the_whole_weight_and_the_whole_spread():
     """At the center, or so far from it that the offset is no float, it has no direction; in any basis a spread ends."""
-    lookout, far = Lookout(np.full(2, 0.25), np.ones(2)), Lookout(np.array([-1.7e308, 0.0]), np.ones(2))
+    lookout, far = DirectionCenter(np.full(2, 0.25), np.ones(2)), DirectionCenter(np.array([-1.7e308, 0.0]), np.ones(2))
     for row, seen_from in (((0.25, 0.25), lookout), ((1.7e308, 0.0), far)):
-        seen = sighted(space_of([row]), seen_from, Stretched(2))
+        seen = total_directions(space_of([row]), seen_from, Stretched(2))
         assert seen.tolist() == [0, 0, STEPS, 0]
-    assert sighted(space_of([(1.25, 1.25)]), lookout, Stretched(2))[-1] == STEPS
-    assert sighted(space_of([[1.25] * 64], 64), Lookout(np.full(64, 0.25), np.ones(64)), None)[-2] == STEPS
+    assert total_directions(space_of([(1.25, 1.25)]), lookout, Stretched(2))[-1] == STEPS
+    assert (
+        total_directions(space_of([[1.25] * 64], 64), DirectionCenter(np.full(64, 0.25), np.ones(64)), None)[-2]
+        == STEPS
+    )
 
 
 class Ones(RecordingNoise):
@@ -240,13 +243,13 @@ def test_a_number_leaves_as_whole_steps_with_noise():
 
 def test_the_noise_of_the_matrix_is_symmetric_and_smaller_beside_the_diagonal():
     """41² < 2·29²: so weighted, half the matrix is no longer than 29 times the whole of it."""
-    assert BESIDE**2 < 2 * DIAGONAL**2 < (BESIDE + 1) ** 2
-    rows, lookout = np.array([[2.0, 0.1, 0.7]] * 3), Lookout(np.zeros(3), np.ones(3))
+    assert CROSS**2 < 2 * DIAGONAL**2 < (CROSS + 1) ** 2
+    rows, lookout = np.array([[2.0, 0.1, 0.7]] * 3), DirectionCenter(np.zeros(3), np.ones(3))
     quiet, noisy = (
         standing_view(rows, noise=noise).outer_products(lookout).matrix(1.0) for noise in (RecordingNoise(), Ones())
     )
     added = (noisy.value - quiet.value) * UNIT
     assert np.allclose(np.diagonal(added), 1 / DIAGONAL)
-    assert np.allclose(added[~np.eye(3, dtype=bool)], 1 / BESIDE)
+    assert np.allclose(added[~np.eye(3, dtype=bool)], 1 / CROSS)
     assert noisy.event.step == 1 / (DIAGONAL * UNIT)  # so that stddev · step is the noise on the diagonal
     assert (noisy.value == noisy.value.T).all()

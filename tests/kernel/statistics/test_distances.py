@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from dimfree._validate import MOST_COLUMNS
-from dimfree.data.blocks import SparseRows, densely
+from dimfree._validate import MAX_COLUMNS
+from dimfree.data.blocks import SparseRows, to_dense
 from dimfree.kernel.statistics import distances, friends
 from dimfree.kernel.statistics.distances import PairDistances
 from dimfree.kernel.statistics.friends import RADIUS, to_steps
@@ -129,25 +129,25 @@ def test_the_rows_on_the_grid_in_steps(seed, monkeypatch, far, threads):
 
 def finely(pairs):
     """The same, with its first tile filled by products in 64 bits."""
-    pairs._fill(friends.about(pairs.rows, pairs.centre), (0, pairs.tiles[0]))
+    pairs._fill(friends.about(pairs.rows, pairs.center), (0, pairs.tiles[0]))
     return pairs
 
 
 def test_sums_in_32_bits_are_no_longer_than_their_error_bound_allows(rng, monkeypatch):
     """Of w terms they are off by w·u/(1 - w·u), u = 2^-24, and two roundings of an entry; (w + 32)·u is stated."""
     u = Fraction(1, 2**24)
-    for columns in (1, 30_000, MOST_COLUMNS):
-        w = min(math.ceil(distances._ACROSS * math.sqrt(columns)), distances._MOST_ACROSS, columns)
+    for columns in (1, 30_000, MAX_COLUMNS):
+        w = min(math.ceil(distances._ACROSS * math.sqrt(columns)), distances._MAX_ACROSS, columns)
         assert w * u / (1 - w * u) + Fraction(202, 100) * u < (w + 32 - 13) * u
     widths, fill = [], friends.DenseOffsets.in_32_bits
 
-    def heard(offsets, block, *rest):
+    def report_progress(offsets, block, *rest):
         part = fill(offsets, block, *rest)
         widths.append(part.shape[1])
         return part
 
-    monkeypatch.setattr(friends.DenseOffsets, "in_32_bits", heard)
-    monkeypatch.setattr(distances, "_MOST_ACROSS", 7)
+    monkeypatch.setattr(friends.DenseOffsets, "in_32_bits", report_progress)
+    monkeypatch.setattr(distances, "_MAX_ACROSS", 7)
     PairDistances.of(rng.normal(size=(5, 30)), 0)
     assert widths == [7, 7, 7, 7, 2]
 
@@ -175,7 +175,7 @@ def test_what_is_sure_is_so_and_what_is_not_in_doubt_too(seed, location, dimensi
     pairs = filled(PairDistances.of(rows, 0))
     for gap in gaps(rows):
         for aside in (1, 1 - 1e-7, 1 + 1e-7, 1 - 1e-4, 1 + 1e-4):
-            sure, doubtful = pairs._screened(gap * aside, (0, pairs.tiles[0]), pairs.errors[0])
+            sure, doubtful = pairs._screen(gap * aside, (0, pairs.tiles[0]), pairs.errors[0])
             friends = np.triu(friends_of(rows, rows, gap * aside), k=1)
             assert not (sure & doubtful).any()
             assert not (sure & ~friends).any()
@@ -184,7 +184,7 @@ def test_what_is_sure_is_so_and_what_is_not_in_doubt_too(seed, location, dimensi
 
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_the_error_of_32_bits_matters(seed, forgotten):
-    """Far from the centre products in 32 bits are off by more than `rint`: without their part of E counts are wrong."""
+    """Far from the center products in 32 bits are off by more than `rint`: without their part of E counts are wrong."""
     rng = np.random.default_rng(seed)
     rows = np.concatenate([rng.normal(size=(20, 3)), 300 + rng.normal(size=(10, 3))])
     pairs = PairDistances.of(rows, 0)
@@ -200,7 +200,7 @@ def test_every_pair_is_in_one_tile(monkeypatch):
         seen = np.zeros((count, count), dtype=int)
         pairs = PairDistances.of(np.zeros((count, 1)), 0, capacity=9)
         for rows, columns in pairs.tiles:
-            seen[rows, columns] += pairs._asked(rows, columns, 1.0)
+            seen[rows, columns] += pairs._select_pairs(rows, columns, 1.0)
         assert np.array_equal(seen, np.triu(np.ones_like(seen), k=1))
 
 
@@ -243,11 +243,11 @@ def test_friend_counts_are_those_of_the_records_on_the_grid(seed, monkeypatch, k
     counts, integers = pairs.friend_counts(radius), pairs.in_steps(radius)
     whole = to_steps(rows[there], radius / RADIUS)
     assert counts.tolist() == [*friend_counts(whole), *[1] * (2 + int((~there).sum()))]
-    assert densely(integers).tolist() == whole.tolist()
+    assert to_dense(integers).tolist() == whole.tolist()
 
 
 def test_a_far_cluster_is_counted_by_products_in_64_bits(seed, monkeypatch):
-    """About the centre 32 bits are too few for it; without the second product every pair of it would be in doubt."""
+    """About the center 32 bits are too few for it; without the second product every pair of it would be in doubt."""
     rng = np.random.default_rng(seed)
     rows = np.concatenate([rng.normal(size=(300, 40)), 1e4 + rng.normal(size=(100, 40))])
     pairs, decided, decide = PairDistances.of(rows, 0), [], PairDistances._one_by_one
@@ -310,7 +310,7 @@ def test_the_memory_taken_does_not_tell_of_a_record(seed, far, monkeypatch):
 
 
 ON_THE_RADIUS = {
-    "near the centre": np.eye(700, 600) * 0.5**0.5,
+    "near the center": np.eye(700, 600) * 0.5**0.5,
     "far from it": np.concatenate([np.arange(1024) % 2, np.full(1400, 1000)])[:, None] * np.eye(1, 2),
 }
 

@@ -18,12 +18,12 @@ def by_products(monkeypatch):
     monkeypatch.setattr(friends, "_STEP_CELLS", 30)
     settled, settle = [], distances.by_products
 
-    def heard(*given):
+    def report_progress(*given):
         near, within = settle(*given)
         settled.append(int(near.sum()))
         return near, within
 
-    monkeypatch.setattr(distances, "by_products", heard)
+    monkeypatch.setattr(distances, "by_products", report_progress)
     return settled
 
 
@@ -43,7 +43,7 @@ def test_ties_of_a_lattice(by_products, location, radius):
 
 @pytest.mark.parametrize("far", [20.0, 31.9, 32.0, 32.1, 100.0, 1e9, 1e13, 1e300])
 def test_records_on_either_side_of_where_products_are_exact(by_products, seed, far):
-    """NEAR is 32 radii from the centre: beyond it, and off the grid, pairs are decided one by one."""
+    """NEAR is 32 radii from the center: beyond it, and off the grid, pairs are decided one by one."""
     close = np.random.default_rng(seed).normal(size=(20, 2)) * 0.4
     rows = np.concatenate([lattice(0.0)[:, :2], close, lattice(0.0)[:9, :2] + far, [[far, 0.0]] * 2])
     for radius in (1.0, 2.0):
@@ -61,7 +61,7 @@ def test_a_strict_inequality_would_show(by_products, monkeypatch):
     assert pairs.friend_pairs(1.0) < expected == counted(rows, 1.0)
 
 
-def _strictly(radius, table, centre, rows, columns, step):
+def _strictly(radius, table, center, rows, columns, step):
     z = to_steps(table, step)
     squared = ((z[rows, None] - z[None, columns]) ** 2).sum(axis=2)
     return np.ones(squared.shape, dtype=bool), squared < radius**2

@@ -8,22 +8,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from routes import through_the_core, with_options
 
-from dimfree import SeededNoise, release_mean
+from dimfree import release_mean
 from dimfree.paper import algorithm2
 from dimfree.programs.run import UNSTABLE
+from dimfree.testing import SeededNoise
 
 COVARIANCE = np.array([1.0, 0.25])
 CORE = "core"
 MIXED = np.array([[1.0, 0.3], [0.3, 0.25]])
 ESTIMATORS = {
     "known": {"covariance": COVARIANCE},
-    "known, replace-one": {"covariance": COVARIANCE, "neighbours": "replace-one"},
+    "known, replace-one": {"covariance": COVARIANCE, "neighbors": "replace-one"},
     "a full matrix": {"covariance": MIXED},
     "of a sample": {"covariance": COVARIANCE, "core_sample": 500},
     "scale": {"covariance": COVARIANCE, "scale": "learn"},
-    "scale, replace-one": {"covariance": COVARIANCE, "scale": "learn", "neighbours": "replace-one"},
+    "scale, replace-one": {"covariance": COVARIANCE, "scale": "learn", "neighbors": "replace-one"},
     "columns": {},
-    "columns, replace-one": {"neighbours": "replace-one"},
+    "columns, replace-one": {"neighbors": "replace-one"},
     CORE: {},
 }
 HONEST = np.random.default_rng(0).normal(size=(1000, 2)) * np.sqrt(COVARIANCE)
@@ -43,8 +44,8 @@ def is_right(found, table):
     scale = float(np.abs(table).max())
     truth = (table / scale).mean(axis=0) * scale if scale > 1e290 else table.mean(axis=0)
     near = np.abs(found.mean - truth) <= 8 * found.noise_stddev + 1e-13 * np.abs(truth)
-    if found.reach is not None:
-        near |= ~found.resolved & (np.abs(truth - found.reach.centre) > found.reach.columns)
+    if found.clipping is not None:
+        near |= ~found.resolved & (np.abs(truth - found.clipping.center) > found.clipping.column_radii)
     return bool(near.all())
 
 

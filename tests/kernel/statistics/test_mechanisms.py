@@ -16,7 +16,7 @@ from dimfree.accounting.ladder import DENOMINATOR, Ladder
 from dimfree.data.blocks import SparseRows
 from dimfree.kernel.statistics import stable as gaussian
 from dimfree.kernel.statistics.friends import RADIUS
-from dimfree.kernel.statistics.stable import mean_event, rounded_mean
+from dimfree.kernel.statistics.stable import mean_event, round_mean
 
 # ---- the bit
 
@@ -73,35 +73,35 @@ def test_the_rounded_mean_is_the_rounded_mean(rows, data, bits, shift):
     moved = [[value + shift for value in row] for row in rows]
     table = np.array(moved, dtype=np.int64)
     for given_as in (table, SparseRows(sparse.csr_array(table))):
-        assert rounded_mean(given_as, np.array(weights), bits).tolist() == fractions_mean(moved, weights, bits)
+        assert round_mean(given_as, np.array(weights), bits).tolist() == fractions_mean(moved, weights, bits)
 
 
 @pytest.mark.parametrize(("cells", "safe"), [(1, 2**62), (2**22, 2**24), (7, 2**40)])
 def test_the_rounded_mean_does_not_depend_on_the_blocks(monkeypatch, rng, cells, safe):
     rows = rng.integers(-RADIUS, RADIUS, (50, 3))
     weights = rng.integers(0, 2, 50)
-    expected = rounded_mean(rows, weights, 20).tolist()
+    expected = round_mean(rows, weights, 20).tolist()
     assert expected == fractions_mean(rows.tolist(), weights.tolist(), 20)
     monkeypatch.setattr(gaussian, "_CELLS", cells)
     monkeypatch.setattr(gaussian, "_SAFE", safe)
-    assert rounded_mean(rows, weights, 20).tolist() == expected
-    assert rounded_mean(SparseRows(sparse.csr_array(rows)), weights, 20).tolist() == expected
+    assert round_mean(rows, weights, 20).tolist() == expected
+    assert round_mean(SparseRows(sparse.csr_array(rows)), weights, 20).tolist() == expected
 
 
 def test_large_weights_do_not_overflow():
     rows = np.array([[2**21], [0], [2**21]], dtype=np.int64)
     weights = np.full(3, 2**41, dtype=np.int64)  # weight times offset is 2^62
-    assert rounded_mean(rows, weights, 10).tolist() == fractions_mean(rows.tolist(), weights.tolist(), 10)
+    assert round_mean(rows, weights, 10).tolist() == fractions_mean(rows.tolist(), weights.tolist(), 10)
 
 
 def test_nothing_of_weight_has_the_mean_zero():
-    assert rounded_mean(np.full((2, 3), 7), np.zeros(2, dtype=np.int64), 5).tolist() == [0, 0, 0]
-    assert rounded_mean(np.zeros((0, 3), dtype=np.int64), np.zeros(0, dtype=np.int64), 5).tolist() == [0, 0, 0]
+    assert round_mean(np.full((2, 3), 7), np.zeros(2, dtype=np.int64), 5).tolist() == [0, 0, 0]
+    assert round_mean(np.zeros((0, 3), dtype=np.int64), np.zeros(0, dtype=np.int64), 5).tolist() == [0, 0, 0]
 
 
 def test_records_without_weight_do_not_count():
     far = np.array([[2**61], [10], [20], [-(2**61)]], dtype=np.int64)
-    assert rounded_mean(far, np.array([0, 1, 1, 0]), 1).tolist() == [30]
+    assert round_mean(far, np.array([0, 1, 1, 0]), 1).tolist() == [30]
 
 
 @given(values, st.data(), st.integers(0, 3))
@@ -111,6 +111,6 @@ def test_rounding_moves_neighbouring_means_by_at_most_root_d(rows, data, bits):
     weights = data.draw(st.lists(st.integers(1, 9), min_size=len(rows), max_size=len(rows)))
     other = data.draw(st.lists(st.integers(1, 9), min_size=len(rows), max_size=len(rows)))
     table = np.array(rows, dtype=np.int64)
-    here, there = (rounded_mean(table, np.array(w), bits).astype(float) for w in (weights, other))
+    here, there = (round_mean(table, np.array(w), bits).astype(float) for w in (weights, other))
     true = np.average(table, axis=0, weights=weights) - np.average(table, axis=0, weights=other)
     assert np.linalg.norm(here - there) <= 2**bits * np.linalg.norm(true) + math.sqrt(table.shape[1]) + 1e-6

@@ -1,4 +1,4 @@
-"""One record does not decide whether the memory suffices: neighbours have the same peak over a whole release."""
+"""One record does not decide whether the memory suffices: neighbors have the same peak over a whole release."""
 
 import tracemalloc
 
@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from dimfree import Options, SeededNoise, release_mean
-from dimfree.accounting.budget import Neighbours
+from dimfree import Options, release_mean
+from dimfree.accounting.budget import Neighbors
 from dimfree.data.records import as_records
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.clipped_sum import Ball, votes
 from dimfree.programs.choose.core import Size
-from dimfree.shapes import Isotropic
+from dimfree.shapes import IsotropicCovariance
+from dimfree.testing import SeededNoise
 
 COUNT, COLUMNS = 1500, 400  # several tiles of the table of distances, and a band of doubt that a far record could widen
 ESTIMATORS = {
@@ -21,7 +22,7 @@ ESTIMATORS = {
 }
 
 
-def neighbours():
+def neighbors():
     """The same table with one record exchanged for an extreme one."""
     table = np.random.default_rng(0).normal(size=(COUNT, COLUMNS))
     alone = np.zeros(COLUMNS)
@@ -35,10 +36,10 @@ def neighbours():
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_the_peak_of_a_release_does_not_tell_of_a_record(monkeypatch, name):
     monkeypatch.setenv("DIMFREE_THREADS", "1")
-    options = {"epsilon": 4.0, "delta": 1e-6, "neighbours": "replace-one", "on_missing": "drop"} | ESTIMATORS[name]
+    options = {"epsilon": 4.0, "delta": 1e-6, "neighbors": "replace-one", "missing": "complete-case"} | ESTIMATORS[name]
     peaks = []
-    release_mean(next(neighbours()), noise=SeededNoise(1), **options)  # fills the caches of public simulations
-    for table in neighbours():
+    release_mean(next(neighbors()), noise=SeededNoise(1), **options)  # fills the caches of public simulations
+    for table in neighbors():
         tracemalloc.start()
         try:
             assert not release_mean(table, noise=SeededNoise(1), **options).refused
@@ -56,14 +57,14 @@ def test_buffers_have_space_for_the_records_that_there_will_be(count, rate):
     size, draws = Size(float(count), 25.0, int(rate * count)), np.random.default_rng(1)
     looked_at = draws.binomial(np.rint(count + 25.0 * draws.normal(size=10_000)).astype(int), rate)
     assert looked_at.max() <= size.capacity(rate) < 1.6 * rate * count + 200
-    assert size.relation is Neighbours.ADD_REMOVE
+    assert size.relation is Neighbors.ADD_REMOVE
     assert Size(count, None, 300).capacity(300 / count) == 300
 
 
 @pytest.mark.parametrize("center", [0.0, 1.0])  # zeros are near, or far in every column
 def test_votes_of_sparse_rows_take_no_dense_table(center):
     """2^14 rows of 2^10 columns, which are 128 MiB when dense."""
-    space = Space(as_records(sparse.eye_array(2**14, 2**10, format="csr") * 8.0), Isotropic(1.0))
+    space = Space(as_records(sparse.eye_array(2**14, 2**10, format="csr") * 8.0), IsotropicCovariance(1.0))
     tracemalloc.start()
     try:
         found = votes(space, Ball(np.full(2**10, center), 1.0, 1.0), np.array([0.5, 2.0]))

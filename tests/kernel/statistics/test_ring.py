@@ -11,7 +11,7 @@ from blocks import blocks_of
 from scipy import sparse
 from streams import RecordedStream
 
-from dimfree.data.blocks import SparseRows, densely
+from dimfree.data.blocks import SparseRows, to_dense
 from dimfree.data.gpu.device import Place
 from dimfree.data.records import Records, open_records
 from dimfree.kernel.rows import space as space_module
@@ -26,11 +26,14 @@ from dimfree.kernel.statistics.secret_ring import (
     ring_order,
 )
 from dimfree.noise import SeededNoise
-from dimfree.shapes import Diagonal, Isotropic
+from dimfree.shapes import DiagonalCovariance, IsotropicCovariance
 
 SCALE = np.array([1.0, 1e-3, np.inf, 7.0, 0.3])
 UNITS = np.geomspace(1e-3, 1e3, 7)
-SHAPES = {"as it is": Isotropic(1.0), "a unit for each column": Diagonal(np.array([1.0, 2.0, 0.5, 1.0, 3.0]))}
+SHAPES = {
+    "as it is": IsotropicCovariance(1.0),
+    "a unit for each column": DiagonalCovariance(np.array([1.0, 2.0, 0.5, 1.0, 3.0])),
+}
 every_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 
 
@@ -45,14 +48,14 @@ def table(rng):
 
 
 def ring_of(source, shape, sampled=None):
-    records = source if isinstance(source, Records) else open_records(source, on_missing="drop")
+    records = source if isinstance(source, Records) else open_records(source, missing="complete-case")
     return ring_differences(Space(records, shape), sampled, 0, noise=SeededNoise(7))
 
 
 def numbers(ring):
     """All that the mechanisms see of a ring: differences, lengths, sums of scores, how many are clipped."""
     scoring = pair_scoring(SCALE, 2.0)
-    differences = np.concatenate([densely(block) for block in ring.valid_blocks()] or [np.zeros(0)])
+    differences = np.concatenate([to_dense(block) for block in ring.valid_blocks()] or [np.zeros(0)])
     differences = differences + 0.0  # minus zero is zero: a sparse table does not store it
     sums = np.array([total_scores(ring, scoring, unit) for unit in (1e-2, 1.0, 1e20)])
     clipped = [ScoreLengths(ring, scoring).clipped(unit) for unit in UNITS]
@@ -102,7 +105,7 @@ def test_single_precision_is_read_before_it_is_halved_and_subtracted():
     """In single precision 1 - 2^-30 would be 1."""
     rows = np.array([[1.0], [2.0**-30]], dtype=np.float32)
     for stored in (rows, sparse.csr_array(rows)):
-        difference = densely(next(ring_of(stored, Isotropic(1.0)).valid_blocks()))
+        difference = to_dense(next(ring_of(stored, IsotropicCovariance(1.0)).valid_blocks()))
         assert np.abs(difference).max() == (1 - 2.0**-30) / 2
 
 
@@ -123,14 +126,14 @@ def test_rows_on_a_device(table, shape):
     pytest.importorskip("torch", reason="PyTorch is not installed")
     place = Place(os.environ.get("DIMFREE_TEST_DEVICE", "cpu"))
     for rows in (table, table.astype(np.float32), table[:1], table[4:6], table[:0]):
-        on_device = ring_of(open_records(rows, on_missing="drop").on(place), shape)
+        on_device = ring_of(open_records(rows, missing="complete-case").on(place), shape)
         assert numbers(on_device) == numbers(ring_of(rows, shape))
 
 
 def test_the_owners_table_is_left_alone(table):
     for stored in (table, sparse.csr_array(table)):
         before = stored.copy()
-        numbers(ring_of(stored, Isotropic(1.0)))
+        numbers(ring_of(stored, IsotropicCovariance(1.0)))
         assert np.array_equal(densely_of(stored), densely_of(before), equal_nan=True)
 
 
@@ -148,7 +151,7 @@ WIDTH = 40
 def of_each_pair(rows, kind):
     """Length and score of every pair, in the order of the rows."""
     records = half_differences(kind(rows.copy()), np.arange(len(rows)))
-    ring = Space(records, Isotropic(1.0))
+    ring = Space(records, IsotropicCovariance(1.0))
     scale = np.geomspace(1e-2, 1e2, WIDTH)
     return ring_lengths(ring, scale), [_score(records, place, scale) for place in range(len(rows))]
 
@@ -156,7 +159,7 @@ def of_each_pair(rows, kind):
 def _score(records, place, scale):
     """Of one pair, as a table of its own gives it; the sum over all pairs is compared with these."""
     alone = np.arange(records.count) == place
-    ring = Space(records.chosen(alone), Isotropic(1.0))
+    ring = Space(records.select_rows(alone), IsotropicCovariance(1.0))
     return total_scores(ring, pair_scoring(scale, 1.0), 1.0)
 
 
@@ -183,10 +186,10 @@ def test_quotients_beyond_the_floats_are_held_and_touch_no_other_pair():
     """Far records over a small scale: an infinite quotient would become a length of any size."""
     rows, scale = np.ones((6, 4)), np.full(4, 1e-6)
     rows[1] += 1e-6
-    before = ring_lengths(Space(half_differences(rows.copy(), np.arange(6)), Isotropic(1.0)), scale)
+    before = ring_lengths(Space(half_differences(rows.copy(), np.arange(6)), IsotropicCovariance(1.0)), scale)
     rows[4] = 1e308, -1e308, 0.0, 1.0
     for kind in (np.asarray, as_sparse):
-        ring = Space(half_differences(kind(rows.copy()), np.arange(6)), Isotropic(1.0))
+        ring = Space(half_differences(kind(rows.copy()), np.arange(6)), IsotropicCovariance(1.0))
         found = ring_lengths(ring, scale)
         assert (found[[3, 4]] > 1e307).all()
         assert found[[0, 1, 2, 5]].tobytes() == before[[0, 1, 2, 5]].tobytes()
@@ -196,7 +199,7 @@ def test_the_sum_is_that_of_the_pairs(rng):
     rows = rng.normal(size=(9, WIDTH)) * 10.0 ** rng.integers(-3, 3, size=(9, 1))
     rows[2], rows[5] = 1.7e308, -1.7e308
     _, scores = of_each_pair(rows, np.asarray)
-    ring = Space(half_differences(rows.copy(), np.arange(9)), Isotropic(1.0))
+    ring = Space(half_differences(rows.copy(), np.arange(9)), IsotropicCovariance(1.0))
     scoring = pair_scoring(np.geomspace(1e-2, 1e2, WIDTH), 1.0)
     assert (total_scores(ring, scoring, 1.0) == sum(scores)).all()
     assert max((score**2).sum() for score in scores) <= BALL**2
@@ -207,14 +210,16 @@ def test_the_sum_is_that_of_the_pairs(rng):
 def test_an_invalid_record_leaves_the_ring_of_the_others(table, kind, odd):
     """The others keep their keys: `below` hands out the first ones, and the odd record is the last."""
     rows = np.vstack([table, np.where(np.arange(5) == 2, odd, 1.0)])
-    assert numbers(ring_of(kind(rows), Isotropic(1.0))) == numbers(ring_of(kind(table), Isotropic(1.0)))
+    assert numbers(ring_of(kind(rows), IsotropicCovariance(1.0))) == numbers(
+        ring_of(kind(table), IsotropicCovariance(1.0))
+    )
 
 
 def test_a_length_is_a_distance_at_both_ends_of_the_floats():
     """Distances that no float holds are infinite; those that a float holds are right."""
     for size in (1e-290, 1e-200, 1.0, 1e200, 8e307):
         rows = np.array([[0.0, 0.0, 0.0, 0.0], [size / 2] * 4])
-        found = ring_lengths(Space(half_differences(rows, np.arange(2)), Isotropic(1.0)), np.ones(4))
+        found = ring_lengths(Space(half_differences(rows, np.arange(2)), IsotropicCovariance(1.0)), np.ones(4))
         assert found == pytest.approx([size, size], rel=1e-5)
 
 
@@ -224,12 +229,12 @@ def test_a_length_is_a_distance_at_both_ends_of_the_floats():
 def test_lengths_are_distances_of_neighbors_on_a_closed_circle(rng):
     table, order = rng.normal(size=(50, 5)) * [1.0, 1e-3, 1e6, 30.0, 1.0], ring_order(50, SeededNoise(7))
     apart = np.linalg.norm(table[order] - np.roll(table[order], -1, axis=0), axis=1)
-    assert ring_lengths(ring_of(table, Isotropic(1.0)), np.ones(5)) == pytest.approx(apart, rel=1e-5)
+    assert ring_lengths(ring_of(table, IsotropicCovariance(1.0)), np.ones(5)) == pytest.approx(apart, rel=1e-5)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_a_lone_record_is_its_own_neighbor_and_no_record_has_none(count):
-    lengths = ring_lengths(ring_of(np.ones((count, 5)), Isotropic(1.0)), np.ones(5))
+    lengths = ring_lengths(ring_of(np.ones((count, 5)), IsotropicCovariance(1.0)), np.ones(5))
     assert lengths.tolist() == [0.0] * count
 
 
@@ -237,7 +242,7 @@ def test_a_lone_record_is_its_own_neighbor_and_no_record_has_none(count):
 def test_no_record_causes_an_error_where_the_caller_has_asked_for_errors(kind):
     table = np.array([[5e-324] * 4, [1.7e308] * 4, [-1.7e308] * 4, [-0.0] * 4, [np.inf] * 4])
     with np.errstate(all="raise"):
-        lengths = ring_lengths(ring_of(kind(table), Isotropic(1.0)), np.ones(4))
+        lengths = ring_lengths(ring_of(kind(table), IsotropicCovariance(1.0)), np.ones(4))
     assert len(lengths) == 4  # infinite, perhaps, but no record is left out
     assert not np.isnan(lengths).any()
 
@@ -245,7 +250,7 @@ def test_no_record_causes_an_error_where_the_caller_has_asked_for_errors(kind):
 def test_a_sparse_table_is_never_made_dense(rng):
     table = sparse.random_array((1000, 20_000), density=2e-4, format="csr", rng=rng)
     tracemalloc.start()
-    ring_lengths(ring_of(table, Isotropic(1.0)), np.ones(20_000))
+    ring_lengths(ring_of(table, IsotropicCovariance(1.0)), np.ones(20_000))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1000 * 20_000  # bytes: an eighth of the dense table

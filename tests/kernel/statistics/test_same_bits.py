@@ -20,17 +20,17 @@ from dimfree.kernel.rows.cosine import Cosine
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.clipped_sum import (
     Ball,
-    clipped_missing,
-    clipped_sum,
+    clip_missing,
     length_counts,
     number_missing,
+    sum_clipped,
     votes,
 )
 from dimfree.kernel.statistics.distances import pair_distances
 from dimfree.kernel.statistics.scores import ScoreLengths, Scoring, total_scores
 from dimfree.kernel.statistics.soft_histogram import Magnitudes, Offsets, soft_histograms
-from dimfree.kernel.statistics.unit_vectors import Lookout, outer_sum, sighted
-from dimfree.shapes import Diagonal, Shape
+from dimfree.kernel.statistics.unit_vectors import DirectionCenter, outer_sum, total_directions
+from dimfree.shapes import Covariance, DiagonalCovariance
 
 TABLES = 8
 ODD = (0.0, -0.0, 5e-324, -1.7e308, 2.0**-60, np.nextafter(2.0**-60, 0), np.nextafter(2.0**90, 0), 1.0, -8.0)
@@ -38,9 +38,11 @@ EDGES = np.geomspace(0.1, 100, 9)
 Statistic = Callable[[Space], np.ndarray]
 
 
-def placed(table: object, place: Place | None = None, shape: Shape | None = None) -> Space:
+def placed(table: object, place: Place | None = None, shape: Covariance | None = None) -> Space:
     """Of rows; invalid ones are allowed."""
-    return Space(as_records(table, on_missing="drop").on(place), shape or Diagonal(np.ones(table.shape[1])))
+    return Space(
+        as_records(table, missing="complete-case").on(place), shape or DiagonalCovariance(np.ones(table.shape[1]))
+    )
 
 
 def odd_table(seed: int) -> np.ndarray:
@@ -69,8 +71,8 @@ def histograms(space: Space) -> np.ndarray:
 
 
 def directions(space: Space, basis=None) -> np.ndarray:
-    lookout = Lookout(*centered(space.dimension))
-    seen = sighted(space, lookout, basis or Cosine(space.dimension))
+    lookout = DirectionCenter(*centered(space.dimension))
+    seen = total_directions(space, lookout, basis or Cosine(space.dimension))
     return np.concatenate([seen, outer_sum(space, lookout).ravel()])
 
 
@@ -80,12 +82,12 @@ def of_clipped(space: Space) -> np.ndarray:
 
 
 BY_ENTRY: dict[str, Statistic] = {  # of rows whose entries may be missing, too
-    "missing": lambda s: s.summed(number_missing, 1),
-    "missing by column": lambda s: s.summed(partial(clipped_missing, 1.3), s.dimension),
-    "clipped sum": lambda s: clipped_sum(s, Ball(*centered(s.dimension), 1.5)),
-    "capped sum": lambda s: clipped_sum(s, Ball(*centered(s.dimension), 1.5, cap=0.7)),
-    "shell sum": lambda s: clipped_sum(s, Ball(*centered(s.dimension), 1.5), BALL // 3),
-    "block of a sum": lambda s: clipped_sum(s, Ball(*centered(s.dimension), 0.5, np.array([s.dimension - 1]))),
+    "missing": lambda s: s.sum_over(number_missing, 1),
+    "missing by column": lambda s: s.sum_over(partial(clip_missing, 1.3), s.dimension),
+    "clipped sum": lambda s: sum_clipped(s, Ball(*centered(s.dimension), 1.5)),
+    "capped sum": lambda s: sum_clipped(s, Ball(*centered(s.dimension), 1.5, cap=0.7)),
+    "shell sum": lambda s: sum_clipped(s, Ball(*centered(s.dimension), 1.5), BALL // 3),
+    "block of a sum": lambda s: sum_clipped(s, Ball(*centered(s.dimension), 0.5, np.array([s.dimension - 1]))),
     "scores": lambda s: total_scores(s, Scoring(*centered(s.dimension), 2.0), 0.7),
     "lengths": lambda s: length_counts(s, Ball(*centered(s.dimension), 1.0), EDGES),
     "votes": lambda s: votes(s, Ball(*centered(s.dimension), 1.0), EDGES),
@@ -135,7 +137,7 @@ def _on_a_device(table, found, whole) -> None:
 @pytest.mark.parametrize("name", [name for name in STATISTICS if name != "histograms"])  # of the entries as they are
 def test_units_of_a_shape_are_taken_into_the_statistic(name, rng):
     """Powers of two divide without rounding: rows rescaled first have the same numbers."""
-    rows, shape = rng.normal(size=(20, 3)), Diagonal([16.0, 1.0, 2.0**-8])
+    rows, shape = rng.normal(size=(20, 3)), DiagonalCovariance([16.0, 1.0, 2.0**-8])
     units = placed(rows, shape=shape).units
     assert not (units == 1).all()
     assert np.array_equal(STATISTICS[name](placed(rows, shape=shape)), STATISTICS[name](placed(rows / units)))
@@ -144,8 +146,10 @@ def test_units_of_a_shape_are_taken_into_the_statistic(name, rng):
 def test_directions_in_learned_axes_are_of_one_record_alone(rng):
     axes = LearnedAxes(np.linalg.qr(rng.normal(size=(6, 2)))[0], np.exp(rng.normal(size=6)), np.exp(rng.normal(size=6)))
     rows = rng.normal(size=(30, 6)) * 10.0 ** rng.integers(-200, 200, (30, 1))
-    each = [directions(Space(as_records(row[None]), Diagonal(np.ones(6)), axes), axes) for row in rows]
-    assert np.array_equal(np.sum(each, axis=0), directions(Space(as_records(rows), Diagonal(np.ones(6)), axes), axes))
+    each = [directions(Space(as_records(row[None]), DiagonalCovariance(np.ones(6)), axes), axes) for row in rows]
+    assert np.array_equal(
+        np.sum(each, axis=0), directions(Space(as_records(rows), DiagonalCovariance(np.ones(6)), axes), axes)
+    )
 
 
 @pytest.mark.parametrize("seed", range(1, TABLES))

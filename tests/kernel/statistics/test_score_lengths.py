@@ -6,16 +6,16 @@ import pytest
 from dimfree.data.records import open_records
 from dimfree.kernel.rows.space import Space
 from dimfree.kernel.statistics.scores import ScoreLengths, Scoring
-from dimfree.programs.learn.scale import geometric_grid
-from dimfree.shapes import Isotropic
+from dimfree.programs.learn.scale import make_geometric_grid
+from dimfree.shapes import IsotropicCovariance
 
-GRID = geometric_grid(1e-3, 1e5, 1.35)
+GRID = make_geometric_grid(1e-3, 1e5, 1.35)
 
 
 def clipped_one_by_one(rows, scoring, unit):
     """The definition: whole steps, held at 2^22, and their squares as Python integers."""
     with np.errstate(all="ignore"):
-        u = (rows - scoring.centre) ** 2 / (unit * np.square(scoring.scale))
+        u = (rows - scoring.center) ** 2 / (unit * np.square(scoring.scale))
         scores = np.where(u <= 1, u, 2 * np.sqrt(np.maximum(u, 1)) - 1)
         steps = np.nan_to_num(np.clip(np.rint(scores / (scoring.norm / 2**20)), -(2**22), 2**22))
     return sum(sum(int(v) ** 2 for v in row) > 2**40 for row in steps)
@@ -40,7 +40,7 @@ def test_counts_at_every_unit_whatever_was_asked_before(rng, norm, scale):
             scoring = Scoring(np.full(6, 0.1 * size), scale * size, norm)
             expected = {unit: clipped_one_by_one(some, scoring, unit) for unit in GRID.tolist()}
             for first in (GRID[0], GRID[30]):
-                lengths = ScoreLengths(Space(open_records(some), Isotropic(1.0)), scoring)
+                lengths = ScoreLengths(Space(open_records(some), IsotropicCovariance(1.0)), scoring)
                 lengths.clipped(float(first))
                 for unit in rng.permutation(GRID).tolist():
                     assert lengths.clipped(unit) == expected[unit]
@@ -48,7 +48,7 @@ def test_counts_at_every_unit_whatever_was_asked_before(rng, norm, scale):
 
 def test_lengths_exactly_at_the_norm_are_not_clipped():
     """One coordinate, score C·k/BALL: at the unit where it is C the count turns, at the neighboring floats of R."""
-    scoring, space = Scoring(np.zeros(1), 1.0, 0.5), Space(open_records(np.ones((4, 1))), Isotropic(1.0))
+    scoring, space = Scoring(np.zeros(1), 1.0, 0.5), Space(open_records(np.ones((4, 1))), IsotropicCovariance(1.0))
     lengths = ScoreLengths(space, scoring)
     near = 2.0 / (1 + np.linspace(-2, 2, 81) / 2**20)
     assert [lengths.clipped(u) for u in near] == [clipped_one_by_one(np.ones((4, 1)), scoring, u) for u in near]
@@ -56,7 +56,7 @@ def test_lengths_exactly_at_the_norm_are_not_clipped():
 
 
 def test_a_record_whose_decision_follows_from_other_units_is_not_scored(rng):
-    space = Space(open_records(rng.standard_t(1.5, size=(4000, 6))), Isotropic(1.0))
+    space = Space(open_records(rng.standard_t(1.5, size=(4000, 6))), IsotropicCovariance(1.0))
     lengths, scored = ScoreLengths(space, Scoring(np.zeros(6), 1.0, 5.0)), []
     decide = lengths._decide
     lengths._decide = lambda unit, among: scored.append(4000 if among is None else among.sum()) or decide(unit, among)

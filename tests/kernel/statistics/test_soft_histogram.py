@@ -49,11 +49,11 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 @given(numbers, numbers, st.floats(1e-320, 1e300))
 @settings(deadline=None)
-def test_an_entry_is_a_vector_of_norm_at_most_a_step(entry, centre, scale):
-    for cells in (Magnitudes(), Offsets(np.array([centre]), np.array([scale]))):
+def test_an_entry_is_a_vector_of_norm_at_most_a_step(entry, center, scale):
+    for cells in (Magnitudes(), Offsets(np.array([center]), np.array([scale]))):
         with np.errstate(all="ignore"):
             found = [int(v) for v in soft_histograms(space_of(((entry,),), 1), cells, every(1)).ravel()]
-            no_place = entry == centre and isinstance(cells, Offsets) and PARTS / np.float64(scale) == np.inf
+            no_place = entry == center and isinstance(cells, Offsets) and PARTS / np.float64(scale) == np.inf
         assert min(found) >= 0
         assert (0 if no_place else 0.9999 * STEP**2) <= sum(v * v for v in found) <= STEP**2
         assert sum(v > 0 for v in found) <= 2
@@ -111,9 +111,9 @@ def test_templates_have_the_weights_of_records():
 
 def test_entries_weighed_one_by_one_or_counted_first(rng, monkeypatch):
     where = rng.integers(0, 9 * PARTS, size=12 * PARTS)  # from the seventh cell on: missing
-    counted = soft_histogram._tallied(where, 6)
-    monkeypatch.setattr(soft_histogram, "_MOST", 0)
-    assert counted.tolist() == soft_histogram._tallied(where, 6).tolist()
+    counted = soft_histogram._tally(where, 6)
+    monkeypatch.setattr(soft_histogram, "_MAX_PARTS", 0)
+    assert counted.tolist() == soft_histogram._tally(where, 6).tolist()
 
 
 @pytest.mark.parametrize("kind", ["magnitudes", "offsets"])
@@ -121,9 +121,9 @@ def test_entries_weighed_one_by_one_or_counted_first(rng, monkeypatch):
 def test_no_number_of_records_decides_how_they_are_summed(kind, width, monkeypatch):
     """What is laid out for the sum depends on public sizes: one record more takes no other way."""
     laid_out = []
-    summed = type(space_of(np.zeros((1, 1)), 1)).summed
+    summed = type(space_of(np.zeros((1, 1)), 1)).sum_over
     monkeypatch.setattr(
-        f"{summed.__module__}.Space.summed",
+        f"{summed.__module__}.Space.sum_over",
         lambda space, of_rows, size, **how: laid_out.append(size) or summed(space, of_rows, size, **how),
     )
     for count in (1, 40, 4000):

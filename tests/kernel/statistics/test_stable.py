@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dimfree.accounting.budget import Neighbours
+from dimfree.accounting.budget import Neighbors
 from dimfree.kernel.statistics.stable import (
     admissible,
-    capped_by_count,
+    cap_by_count,
     core_sensitivity,
     stability,
     start_share,
     weights,
 )
 
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE
 thousandths = st.integers(560, 1000).map(lambda k: Fraction(k, 1000))
 counts_of = st.integers(0, 30).flatmap(lambda n: st.lists(st.integers(1, max(n, 1)), min_size=n, max_size=n))
 
@@ -57,7 +57,7 @@ def test_stability_compares_without_rounding():
     [(9, 100, 50, 9), (9, 55, 50, 5), (9, 50, 50, 0), (9, 3, 50, 0), (9, 10, -5, 9), (9, 0, -5, 5), (0, 99, 1, 0)],
 )
 def test_the_count_caps_the_statistic(statistic, count, floor, expected):
-    assert capped_by_count(statistic, count, floor) == expected
+    assert cap_by_count(statistic, count, floor) == expected
 
 
 @settings(max_examples=120, deadline=None)

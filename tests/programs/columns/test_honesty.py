@@ -5,9 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from dimfree import SeededNoise, release_mean
+from dimfree import release_mean
 from dimfree.programs.columns.run import TOO_FEW_VALID
 from dimfree.programs.run import BY_COLUMN, DROPPED
+from dimfree.testing import SeededNoise
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 relations = pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -24,7 +25,7 @@ def with_invalid(share, rows=2500, columns=5):
 def test_invalid_records_do_not_blur_the_others(relation, objective):
     """Histograms are read as shares of the valid records: a third of invalid ones hides no column."""
     table = with_invalid(0.35)
-    given = {**BUDGET, "objective": objective, "neighbours": relation, "on_missing": "drop"}
+    given = {**BUDGET, "objective": objective, "neighbors": relation, "missing": "complete-case"}
     mean, off, resolved = table[np.isfinite(table).all(axis=1)].mean(axis=0), [], []
     for seed in range(8):
         release = release_mean(table, **given, noise=SeededNoise(seed))
@@ -37,19 +38,19 @@ def test_invalid_records_do_not_blur_the_others(relation, objective):
 
 @relations
 def test_the_stated_number_of_averaged_records_is_that_of_valid_ones(relation):
-    given = {**BUDGET, "objective": "relative", "neighbours": relation, "noise": SeededNoise(0)}
-    release = release_mean(with_invalid(0.35), **given, on_missing="drop")
+    given = {**BUDGET, "objective": "relative", "neighbors": relation, "noise": SeededNoise(0)}
+    release = release_mean(with_invalid(0.35), **given, missing="complete-case")
     assert 1400 < release.parameters["averaged_at_least"] < 1625
     assert "averaged_at_least" not in release_mean(with_invalid(0.0), **given).parameters
 
 
 @relations
 def test_too_few_valid_records_are_refused_by_their_released_number(relation):
-    given = {**BUDGET, "objective": "relative", "neighbours": relation, "noise": SeededNoise(0)}
-    release = release_mean(with_invalid(0.99), **given, on_missing="drop")
+    given = {**BUDGET, "objective": "relative", "neighbors": relation, "noise": SeededNoise(0)}
+    release = release_mean(with_invalid(0.99), **given, missing="complete-case")
     assert release.refused
     assert release.refusal == f"{TOO_FEW_VALID}{DROPPED}{BY_COLUMN}"
-    assert release.ledger.after[-1].purpose == "number of valid records"
+    assert release.charges.after[-1].purpose == "number of valid records"
 
 
 @pytest.mark.parametrize("objective", ["relative", "total"])
@@ -59,7 +60,7 @@ def test_constant_columns_have_no_stated_spread(objective):
     table[:, 1:4] = [5.0, 1.0, 1e6]
     for seed in range(6):
         release = release_mean(table, **BUDGET, objective=objective, noise=SeededNoise(seed))
-        low, _ = release.spread_bounds()
+        low, _ = release.sd_bounds()
         assert (low[1:4] == 0).all()
         assert low[0] > 0
 
@@ -79,12 +80,10 @@ def test_noise_is_never_stated_below_the_last_bit_of_a_mean():
 def test_what_a_refusal_asks_for_would_do(relation, epsilon, rows, columns):
     """mu grows more slowly than epsilon, so no multiple of it would."""
     table = np.random.default_rng(0).normal(size=(20 * rows, columns))
-    given = {"delta": 1e-6, "objective": "relative", "neighbours": relation, "noise": SeededNoise(0)}
+    given = {"delta": 1e-6, "objective": "relative", "neighbors": relation, "noise": SeededNoise(0)}
     refused = release_mean(table[:rows], epsilon=epsilon, **given)
     assert refused.refused
-    more, other = re.search(
-        r"about (\d+) are needed, or for as many an epsilon of about ([\d.]+\d)", refused.refusal
-    ).groups()
+    more, other = re.search(r"about (\d+) are needed, or an epsilon of about ([\d.]+\d)", refused.refusal).groups()
     assert not release_mean(table[: int(1.2 * int(more))], epsilon=epsilon, **given).refused
     assert release_mean(table[: int(0.8 * int(more))], epsilon=epsilon, **given).refused
     assert not release_mean(table[:rows], epsilon=1.1 * float(other), **given).refused

@@ -1,12 +1,18 @@
-"""Centre and spread of every column from histograms alone: far away, tiny, skewed, counts, indicators, constants."""
+"""Center and spread of every column from histograms alone: far away, tiny, skewed, counts, indicators, constants."""
 
 import numpy as np
 import pytest
 from states import at_start, events_of
 
-from dimfree import SeededNoise
-from dimfree.programs.choose.constants import CLOSER_SHARE, LOOK_SHARES, MOST_LOOKS, MOST_MAGNITUDE_LOOKS, RARE_STDDEV
-from dimfree.programs.columns.opening import learn_columns, look_share
+from dimfree.programs.choose.constants import (
+    CLOSER_PILOT_SHARE,
+    MAX_MAGNITUDE_QUERIES,
+    MAX_PILOT_QUERIES,
+    PILOT_SHARES,
+    RARE_STDDEV,
+)
+from dimfree.programs.columns.opening import choose_pilot_share, learn_columns
+from dimfree.testing import SeededNoise
 
 COUNT = 3000
 EVEN = {  # found within the stated uncertainty
@@ -42,11 +48,11 @@ def places(names):
 
 
 def compared(learned, names):
-    """Of these columns: distance of the centre from the mean, its uncertainty, and the learned spread, in spreads."""
+    """Of these columns: distance of the center from the mean, its uncertainty, and the learned spread, in spreads."""
     rows, state, _ = learned
     some, spread = places(names), rows.std(axis=0)[places(names)]
-    off = np.abs(state.centre - rows.mean(axis=0))[some]
-    return off / spread, np.sqrt(state.centre_variance[some]) / spread, state.stddev[some] / spread
+    off = np.abs(state.center - rows.mean(axis=0))[some]
+    return off / spread, np.sqrt(state.center_variance[some]) / spread, state.stddev[some] / spread
 
 
 @pytest.fixture(scope="module", params=[None, *SEEDS], ids=lambda seed: f"seed {seed}")
@@ -71,7 +77,7 @@ def test_skewed_columns_and_indicators_are_found_within_a_spread(learned):
 def test_constant_columns_are_looked_at_until_numbers_end(learned):
     _, state, missed = learned
     constant, values = places(CONSTANT), np.array(list(CONSTANT.values()))
-    assert np.count_nonzero(np.abs(state.centre[constant] - values) > 1e-11 * np.abs(values)) <= missed
+    assert np.count_nonzero(np.abs(state.center[constant] - values) > 1e-11 * np.abs(values)) <= missed
 
 
 def test_a_constant_column_keeps_the_scale_at_which_other_values_would_have_been_seen(learned):
@@ -104,11 +110,11 @@ def test_closer_looks_stop(name, strength, columns):
     rows = ODD[name](np.random.default_rng(5), columns)
     for noise in (None, SeededNoise(5)):
         state = learn_columns(at_start(rows, strength, noise, count=300.0))
-        share = look_share(state)
-        assert len(events_of(state)) <= MOST_LOOKS
-        most = CLOSER_SHARE + 2 * share + (MOST_MAGNITUDE_LOOKS - 1) * LOOK_SHARES[1]
+        share = choose_pilot_share(state)
+        assert len(events_of(state)) <= MAX_PILOT_QUERIES
+        most = CLOSER_PILOT_SHARE + 2 * share + (MAX_MAGNITUDE_QUERIES - 1) * PILOT_SHARES[1]
         assert state.left >= (1 - most - 1e-9) * state.precision
-        assert np.isfinite([state.centre, state.centre_variance, state.stddev]).all()
+        assert np.isfinite([state.center, state.center_variance, state.stddev]).all()
         assert (state.stddev > 0).all()
 
 
@@ -116,7 +122,7 @@ def test_many_odd_columns_are_looked_at_so_often_and_no_more():
     """Little precision, and columns that look different each time: only the number of looks ends them."""
     rows = 10 ** np.random.default_rng(0).uniform(-15, 25, (300, 300))
     padded = np.hstack([rows, np.random.default_rng(1).normal(size=(300, 2700))])
-    assert len(events_of(learn_columns(at_start(padded, 20.0, SeededNoise(0))))) == MOST_LOOKS
+    assert len(events_of(learn_columns(at_start(padded, 20.0, SeededNoise(0))))) == MAX_PILOT_QUERIES
 
 
 def test_zeros_are_told_and_keep_a_public_spread():
@@ -124,7 +130,7 @@ def test_zeros_are_told_and_keep_a_public_spread():
     state = learn_columns(at_start(rows, 100.0, SeededNoise(0)))
     assert state.unseen.tolist() == [True, False]
     assert state.stddev[0] == RARE_STDDEV
-    assert state.centre[0] == 0
+    assert state.center[0] == 0
     assert [event.dimension for event in events_of(state)[:2]] == [
         2 * 51,
         51,

@@ -10,13 +10,13 @@ from states import at_start
 from dimfree.kernel import Magnitudes, Offsets, weights_of
 from dimfree.programs.choose.constants import (
     FAR_ODDS,
-    MAGNITUDE_SPREAD,
-    NARROW,
+    MAGNITUDE_LOG_SD,
+    NARROW_WIDTH,
     NONZERO_SHARES,
     SURE_MAGNITUDE,
     TEMPLATE_POINTS,
 )
-from dimfree.programs.columns.reading import magnitude_templates, read_magnitudes, read_places
+from dimfree.programs.columns.reading import make_magnitude_templates, read_magnitudes, read_places
 
 DECADES = 10.0 ** np.arange(-17, 27)
 COUNT = 2000
@@ -28,7 +28,7 @@ LAWS = {
     "half zeros": lambda rng: rng.lognormal(size=(COUNT, 1)) * (rng.random((COUNT, 1)) < 0.5),
 }
 NORMAL = ndtri((np.arange(COUNT) + 0.5) / COUNT)[:, None]
-LAW = np.exp(MAGNITUDE_SPREAD * ndtri((np.arange(TEMPLATE_POINTS) + 0.5) / TEMPLATE_POINTS))
+LAW = np.exp(MAGNITUDE_LOG_SD * ndtri((np.arange(TEMPLATE_POINTS) + 0.5) / TEMPLATE_POINTS))
 
 
 def shares_of(cells, values, noise=0.0, seed=0):
@@ -125,7 +125,7 @@ def test_a_column_of_zeros_has_no_magnitude(noise):
 @pytest.mark.parametrize("value", [1e27, 1e40, 1e200, 1.7e308, -1.7e308])
 def test_columns_beyond_the_range_are_read_as_the_largest_magnitude(value):
     found, sure = read_magnitudes(shares_of(Magnitudes(), np.full((COUNT, 1), value)), 0.01)[:2]
-    assert found[0] == magnitude_templates().magnitudes.max()
+    assert found[0] == make_magnitude_templates().magnitudes.max()
     assert 0 <= sure[0] <= 1 + 1e-12
 
 
@@ -147,7 +147,7 @@ def test_noise_alone_gives_finite_numbers():
 @pytest.mark.parametrize("share", NONZERO_SHARES)
 def test_templates_are_what_the_mechanism_sums(share):
     """A column made of the law of a template, released without noise, is the template."""
-    known = magnitude_templates()
+    known = make_magnitude_templates()
     some = np.flatnonzero(known.shares == share)[::37]
     law = np.tile(LAW, 3)[:, None] * known.magnitudes[some]
     table = np.concatenate([law, np.zeros((round(len(law) / share) - len(law), len(some)))])
@@ -157,7 +157,7 @@ def test_templates_are_what_the_mechanism_sums(share):
 
 def test_a_template_divides_entries_between_their_two_nearest_cells():
     """By its own formula: x = m·2^e lies at (e + m - 1 + 60)/3 above the cell of zeros; parts are rounded down."""
-    known = magnitude_templates()
+    known = make_magnitude_templates()
     at = int(np.flatnonzero(known.shares == 1)[100])
     law = LAW * known.magnitudes[at]
     exponent = np.floor(np.log2(law))
@@ -177,13 +177,13 @@ CENTRES, SPREADS = (each.ravel() for each in np.meshgrid(np.arange(-2.4, 2.41, 0
 @pytest.mark.parametrize(("noise", "most"), [(0.0, 0.4), (0.02, 0.6), (0.08, 1.0)])
 def test_places_are_found_within_a_cell_and_within_their_uncertainty(noise, most):
     seen = read_places(shares_of(Offsets(np.zeros(len(CENTRES)), 1.0), CENTRES + SPREADS * NORMAL, noise), noise)
-    off = seen.centre - CENTRES
+    off = seen.center - CENTRES
     assert (np.abs(off) < most).all()
     assert (np.abs(off) < 3 * np.sqrt(seen.variance)).all()
     ordinary = SPREADS >= 0.3
     allowed = 0.2 + 4 * np.sqrt(seen.log_variance) + 5 * noise
-    assert (np.abs(np.log(seen.spread / SPREADS)) < allowed)[ordinary].all()
-    assert (seen.spread < NARROW)[SPREADS < 0.1].all()
+    assert (np.abs(np.log(seen.sd / SPREADS)) < allowed)[ordinary].all()
+    assert (seen.sd < NARROW_WIDTH)[SPREADS < 0.1].all()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3])
@@ -193,6 +193,6 @@ def test_one_value_is_told_from_a_narrow_column_whatever_lies_behind(share):
     cells = Offsets(np.zeros(2), 1.0)
     values = np.where(far, -500.0, np.column_stack([np.full(COUNT, -0.3), -0.3 + 0.8 * NORMAL[:, 0]]))
     seen = read_places(shares_of(cells, values, 0.03), 0.03)
-    assert seen.one_value[0] > 0.2  # the next wider templates are almost as likely
-    assert seen.one_value[1] < 1e-3
-    assert (seen.one_value >= seen.narrowest - 1e-9)[0]
+    assert seen.without_interval[0] > 0.2  # the next wider templates are almost as likely
+    assert seen.without_interval[1] < 1e-3
+    assert (seen.without_interval >= seen.narrowest - 1e-9)[0]

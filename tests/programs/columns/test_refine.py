@@ -1,13 +1,13 @@
-"""A better centre and better spreads: what they cost, what they find, what they leave alone."""
+"""A better center and better spreads: what they cost, what they find, what they leave alone."""
 
 import numpy as np
 from states import at_start
 
-from dimfree import SeededNoise
-from dimfree.programs.choose.constants import HELD_STDDEV, RARE_STDDEV
+from dimfree.programs.choose.constants import MIN_STDDEV_FACTOR, RARE_STDDEV
 from dimfree.programs.columns.opening import learn_columns
-from dimfree.programs.columns.refine import measure_spreads, recentre
-from dimfree.programs.columns.run import learned
+from dimfree.programs.columns.refine import measure_sds, recenter
+from dimfree.programs.columns.run import learn_before_lengths
+from dimfree.testing import SeededNoise
 
 COUNT, EACH = 3000, 8
 
@@ -22,7 +22,7 @@ def table(seed):
 def factors(seed, noise, strength=100.0):
     """How far each learned spread is off, as a factor of at least 1."""
     rows = table(seed)
-    return np.exp(np.abs(np.log(learned(at_start(rows, strength, noise)).stddev / rows.std(axis=0))))
+    return np.exp(np.abs(np.log(learn_before_lengths(at_start(rows, strength, noise)).stddev / rows.std(axis=0))))
 
 
 def test_spreads_are_learned_within_a_factor_at_strength_100():
@@ -46,11 +46,11 @@ def test_spreads_are_learned_closer_where_precision_is_high_or_noise_is_zero():
 def test_a_centre_at_the_mode_is_moved_towards_the_mean():
     rows = np.random.default_rng(1).exponential(size=(COUNT, EACH))
     opened = learn_columns(at_start(rows, 300.0, SeededNoise(1)))
-    moved = recentre(opened)
-    before, after = (np.abs(state.centre - rows.mean(axis=0)) / rows.std(axis=0) for state in (opened, moved))
+    moved = recenter(opened)
+    before, after = (np.abs(state.center - rows.mean(axis=0)) / rows.std(axis=0) for state in (opened, moved))
     assert before.mean() > 0.2
     assert after.mean() < 0.5 * before.mean()
-    assert (moved.centre_variance <= opened.centre_variance + (0.2 * rows.std(axis=0)) ** 2).all()
+    assert (moved.center_variance <= opened.center_variance + (0.2 * rows.std(axis=0)) ** 2).all()
 
 
 def test_scores_lower_no_spread_below_its_half_and_none_of_a_column_of_zeros():
@@ -58,17 +58,17 @@ def test_scores_lower_no_spread_below_its_half_and_none_of_a_column_of_zeros():
     rng = np.random.default_rng(3)
     rows = np.column_stack([rng.normal(size=(COUNT, 3)), np.zeros(COUNT), np.full(COUNT, 7.0)])
     opened = learn_columns(at_start(rows, 300.0, SeededNoise(3)))
-    state = measure_spreads(opened)
-    assert (state.stddev >= HELD_STDDEV * opened.stddev).all()
+    state = measure_sds(opened)
+    assert (state.stddev >= MIN_STDDEV_FACTOR * opened.stddev).all()
     assert state.unseen.tolist() == [False, False, False, True, False]
     assert state.stddev[3] >= RARE_STDDEV
-    assert state.stddev[4] == HELD_STDDEV * opened.stddev[4]
+    assert state.stddev[4] == MIN_STDDEV_FACTOR * opened.stddev[4]
 
 
 def test_scores_raise_a_spread_that_was_too_small():
     rng = np.random.default_rng(4)
     rows = 1e4 * rng.lognormal(0, 1, (COUNT, 4))
     opened = learn_columns(at_start(rows, 300.0, SeededNoise(4)))
-    state = measure_spreads(opened)
+    state = measure_sds(opened)
     assert (opened.stddev < 0.8 * rows.std(axis=0)).all()
     assert (state.stddev > opened.stddev).all()

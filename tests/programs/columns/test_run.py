@@ -11,10 +11,12 @@ from scipy import sparse
 from scipy.special import ndtri
 from states import drawn_in, precision
 
-from dimfree import Isotropic, SeededNoise, read_table, release_mean
-from dimfree.errors import InvalidParameter
+from dimfree import read_table, release_mean
+from dimfree.errors import InvalidParameterError
 from dimfree.planning.question import SPECTRA, draw
 from dimfree.results.release import Release
+from dimfree.shapes import IsotropicCovariance
+from dimfree.testing import SeededNoise
 
 ADD, REPLACE = "add-remove", "replace-one"
 BUDGET = {"epsilon": 2.0, "delta": 1e-6}
@@ -47,7 +49,7 @@ TABLES = {
 
 
 def release(X, relation=ADD, **given):
-    return release_mean(X, **with_options(**{**BUDGET, "neighbours": relation, "objective": "relative", **given}))
+    return release_mean(X, **with_options(**{**BUDGET, "neighbors": relation, "objective": "relative", **given}))
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +67,9 @@ def test_totals_stay_within_the_branch(name):
     for seed in range(10):
         relation = (ADD, REPLACE)[seed % 2]
         found = release(rows, relation, noise=SeededNoise(seed))
-        branch = found.ledger.menu[found.ledger.chosen]
-        assert 0.999 * branch.mu**2 < precision(found.ledger.after) <= branch.mu**2
-        assert found.ledger.delta() <= BUDGET["delta"]
+        branch = found.charges.branches[found.charges.chosen]
+        assert 0.999 * branch.mu**2 < precision(found.charges.after) <= branch.mu**2
+        assert found.charges.delta() <= BUDGET["delta"]
         assert not found.refused
         assert np.isfinite([found.mean, found.noise_stddev]).all()
 
@@ -81,16 +83,16 @@ def test_the_refusal_is_public_and_names_no_number_of_records(relation):
     found = release(np.zeros((73, 9)), relation, epsilon=0.5, noise=noise)
     assert found.refusal.startswith("Too few records for objective='relative' with 9 columns at this budget")
     assert "73" not in found.refusal
-    assert found.ledger.after == ()
-    assert found.ledger.chosen is None
+    assert found.charges.after == ()
+    assert found.charges.chosen is None
     assert len(noise.asked) == (1 if relation == ADD else 0)
     assert found.refusal == release(1e9 * np.ones((73, 9)), relation, epsilon=0.5, noise=RecordingNoise()).refusal
 
 
 def test_under_replace_one_a_refusal_costs_nothing():
     found = release(np.zeros((73, 9)), REPLACE, epsilon=0.5, noise=RecordingNoise())
-    assert found.ledger.events == ()
-    assert found.ledger.delta() == 0
+    assert found.charges.events == ()
+    assert found.charges.delta() == 0
 
 
 class LowCount(RecordingNoise):
@@ -126,16 +128,16 @@ def test_named_columns_are_weighed_by_their_spread_and_arrays_by_the_total_error
 
 KNOWN = {
     "covariance": {"covariance": np.ones(COLUMNS)},
-    "shape": {"shape": Isotropic(1.0)},
+    "shape": {"covariance": IsotropicCovariance(1.0)},
     "basis": {"basis": "dct"},
 }
 
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_relative_with_other_knowledge_is_refused_before_anything_is_read(name):
-    with pytest.raises(InvalidParameter, match="objective='relative'"):
+    with pytest.raises(InvalidParameterError, match="objective='relative'"):
         release(None, **KNOWN[name])
-    with pytest.raises(InvalidParameter, match="objective"):
+    with pytest.raises(InvalidParameterError, match="objective"):
         release(None, objective="absolute")
 
 
@@ -146,7 +148,7 @@ def test_a_release_survives_json(table, relation):
     read = Release.from_json(text)
     assert read.to_json() == text
     np.testing.assert_array_equal(read.mean, found.mean)
-    np.testing.assert_array_equal(read.reach.scale, found.reach.scale)
+    np.testing.assert_array_equal(read.clipping.scale, found.clipping.scale)
     np.testing.assert_array_equal(read.resolved, found.resolved)
     assert read.parameters["objective"] == "relative"
 
@@ -155,8 +157,8 @@ def test_the_mean_is_that_of_the_records_drawn_in(table):
     """Without any noise, but for the grid of the sum."""
     for objective in ("relative", "total"):
         found = release(table, REPLACE, objective=objective, noise=RecordingNoise())
-        off = np.abs(found.mean - drawn_in(table, found.reach))
-        assert (off <= 1e-6 * found.reach.columns + 1e-12 * np.abs(found.mean)).all()
+        off = np.abs(found.mean - drawn_in(table, found.clipping))
+        assert (off <= 1e-6 * found.clipping.column_radii + 1e-12 * np.abs(found.mean)).all()
 
 
 # --- flags, constants, units ------------------------------------------------------------------------------------------
@@ -230,7 +232,7 @@ def test_a_column_of_nearly_one_value_is_covered_or_marked(relation, columns, co
         low, high = (ends[0] for ends in found.confidence_interval(0.99, target="sample"))
         assert found.noise_stddev[0] > 1e-4 * spread
         assert low <= mean <= high or not found.resolved[0] or abs(found.mean[0] - mean) < 0.1 * spread
-        assert columns == 1 or not found.one_value[0]
+        assert columns == 1 or not found.without_interval[0]
 
 
 def with_far_group(rng, count, columns, share):
@@ -283,7 +285,7 @@ def test_a_far_group_that_is_seen_enters_the_scale(relation):
     for seed in range(5):
         rows = with_far_group(np.random.default_rng(seed), 2870, 2, 0.2)
         found = release(rows, relation, epsilon=1.0, noise=SeededNoise(seed))
-        assert 0.5 < found.reach.scale[0] / rows[:, 0].std() < 2
+        assert 0.5 < found.clipping.scale[0] / rows[:, 0].std() < 2
         assert abs(found.mean[0] - rows[:, 0].mean()) < 0.1 * rows[:, 0].std()
 
 
@@ -291,15 +293,15 @@ def test_far_records_leave_the_other_columns_their_population_intervals(table):
     far = table[:, 0] + np.where(np.arange(COUNT) % 25 == 0, 1e3, 0.0)
     found = release(np.column_stack([far, table]), noise=SeededNoise(4))
     (low, high), (least, most) = (found.confidence_interval(target=target) for target in ("population", "sample"))
-    assert (np.isfinite(low) & (low < least) & (most < high))[~found.one_value].all()
+    assert (np.isfinite(low) & (low < least) & (most < high))[~found.without_interval].all()
     assert Release.from_json(found.to_json()) == found
 
 
 def test_a_column_whose_spread_is_learned_has_an_interval_however_narrow(table):
     found = release(np.column_stack([table, 1e6 + 1e-3 * np.arange(COUNT)]), noise=SeededNoise(4))
-    assert not found.one_value.any()
+    assert not found.without_interval.any()
     assert np.isfinite(found.confidence_interval()[0]).all()
-    assert "one_value" not in found.error_model.to_dict()
+    assert "without_interval" not in found.error_model.to_dict()
 
 
 # --- entries that are held --------------------------------------------------------------------------------------------
@@ -319,13 +321,13 @@ FORMS = {"sparse": lambda table, folder: sparse.csr_array(table), "Dask": in_par
 
 @pytest.mark.parametrize("form", FORMS)
 def test_held_entries_are_the_same_however_the_table_is_stored(form, tmp_path):
-    """Zero lies far from some centres, too: what is not stored of a sparse table is held like the rest."""
+    """Zero lies far from some centers, too: what is not stored of a sparse table is held like the rest."""
     rng = np.random.default_rng(5)
     held = np.where(rng.random((COUNT, 20)) < 0.03, 1e4 * rng.normal(size=(COUNT, 20)), 7.0)
     held[rng.random(held.shape) < 0.01] = 0.0
     table = np.hstack([held, rng.normal(size=(COUNT, 20)) * (rng.random((COUNT, 20)) < 0.5)])
     dense = release(table, noise=SeededNoise(6))
-    assert dense.reach.cap < dense.reach.radius  # it is the cap that holds them
+    assert dense.clipping.column_bound < dense.clipping.radius  # it is the cap that holds them
     stored = release(FORMS[form](table, tmp_path), noise=SeededNoise(6))
     assert stored.mean.tobytes() == dense.mean.tobytes()
-    assert stored.reach.to_dict() == dense.reach.to_dict()
+    assert stored.clipping.to_dict() == dense.clipping.to_dict()

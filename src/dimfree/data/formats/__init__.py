@@ -1,1 +1,1 @@
-"""Files read block by block, again on every pass: `file_stream` has what all of them share."""
+"""Readers of files, block by block, again on every pass; `file_stream` has what they share."""

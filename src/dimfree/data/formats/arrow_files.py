@@ -1,7 +1,7 @@
-"""Arrow's files: .parquet, one or many, by row groups; .arrow, and .feather of version 2, by batches.
+"""Read Arrow files: .parquet, one or many, by row groups; .arrow, and .feather of version 2, by batches.
 
-A large part of a wide table is read some columns at a time (`Layout.slabs`). Parts are one table in the order of their
-names: a part that is changed, added or taken away during a release is an error.
+A large part of a wide table is read some columns at a time (`Layout.read_slabs`). Parts are one table, in the order of
+their names: it is an error if a part is changed, added or removed during a release.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,39 +13,47 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dimfree.data.columns import joined
+from dimfree.data.columns import join_names
 from dimfree.data.endings import list_parts
-from dimfree.data.entries import text_floats
+from dimfree.data.entries import parse_text_column
 from dimfree.data.extras import arrow, arrow_types, parquet
-from dimfree.data.formats.cells import not_a_number
-from dimfree.data.formats.file_stream import CHANGED, File, FilePath, FileStream, Held, reading, require
+from dimfree.data.formats.cells import describe_bad_columns
+from dimfree.data.formats.file_stream import (
+    CHANGED,
+    File,
+    FilePath,
+    FileStream,
+    InMemoryFile,
+    require,
+    reword_file_errors,
+)
 from dimfree.data.frames import ARROW, arrow_floats, check_arrow_types, check_labels, is_arrow_text
 from dimfree.data.schema import Schema
 from dimfree.data.source import Source, pieces
-from dimfree.errors import InvalidFile
+from dimfree.errors import InvalidFileError
 
-SLAB_BYTES = 2**28  # of rows put together from columns; a larger part of a file is read so many times over
+SLAB_BYTES = 2**28  # of rows assembled from columns; a larger part of a file is read several times
 NARROW = 128  # columns of a .parquet that may each keep a page of the usual 1 MiB
 _BUFFERS = 2**26  # bytes of all columns together
-_BATCH_ENTRIES = 2**22  # read at a time, where columns are few
+_BATCH_ENTRIES = 2**22  # read at a time, if columns are few
 _PART_ENTRIES = 2**20  # the same for one of many threads
-_WIDTH = 64  # columns read at a time; of 64, 512 and 2048 the fastest
-_READ_BYTES = 2**26  # of the columns of a large batch, as far as one column allows
+_WIDTH = 64  # columns read at a time; the fastest of 64, 512 and 2048
+_READ_BYTES = 2**26  # of the columns of a large batch, at least one column
 
 Arrow: TypeAlias = Any  # a Table, RecordBatch or Schema; Arrow ships no types
 
 
 @dataclass(frozen=True, repr=False)
 class Layout:
-    """The coordinates of an Arrow table: numeric columns, or one column of fixed-size lists (which has no names)."""
+    """The coordinates of an Arrow table: numeric columns, or one column of fixed-size lists, without names."""
 
     schema: Arrow  # of all columns
-    places: list[int]  # of those that are coordinates
+    places: list[int]  # of the coordinates
     names: tuple[str, ...] | None
     dimension: int
-    dtype: np.dtype[Any]  # float32 where nothing else is stored, else float64
-    texts: tuple[str, ...]  # coordinates that are stored as text, whose entries are judged one by one
-    leaf_ends: NDArray[np.int64]  # how many columns Parquet counts before each one: a nested column is several
+    dtype: np.dtype[Any]  # float32 if nothing else is stored, else float64
+    texts: tuple[str, ...]  # coordinates stored as text, whose entries are parsed one by one
+    leaf_ends: NDArray[np.int64]  # number of Parquet columns before each column: a nested column is several
     lists: bool
 
     @classmethod
@@ -53,31 +61,33 @@ class Layout:
         (apart, places), types = how.split(schema.names, len(schema)), schema.types
         chosen = arrow.schema([schema.field(place) for place in places])
         lists = any(arrow_types.is_fixed_size_list(types[place]) for place in places)
-        if not lists:  # whose column has a name that nobody sees
+        if not lists:  # the name of a list column is not used
             check_labels(schema.names, types, ARROW, apart=apart)
         texts = tuple(field.name for field in chosen if is_arrow_text(field.type))
         check_arrow_types(chosen, texts)
-        dimension = int(arrow_floats(_with_numbers(chosen.empty_table())).shape[1])
+        dimension = int(arrow_floats(_convert_text_columns(chosen.empty_table())).shape[1])
         if not dimension:
-            raise InvalidFile("it has no columns of numbers, expected one for every coordinate.")
-        stored = {_stored(types[place]) for place in places}
+            raise InvalidFileError("it has no columns of numbers: write one column per coordinate.")
+        stored = {_find_float_type(types[place]) for place in places}
         dtype = np.dtype(np.float32 if stored == {np.float32} else np.float64)
         ends = np.cumsum([0, *map(_leaf_count, types)])
         return cls(schema, places, None if lists else tuple(chosen.names), dimension, dtype, texts, ends, lists)
 
-    def leaves(self, places: list[int]) -> list[int]:
-        """The same columns as Parquet counts them."""
+    def list_leaves(self, places: list[int]) -> list[int]:
+        """Return the Parquet columns of these columns."""
         ends = self.leaf_ends
         return [leaf for place in places for leaf in range(int(ends[place]), int(ends[place + 1]))]
 
     def require(self, schema: Arrow) -> None:
         if not schema.equals(self.schema):
-            raise InvalidFile("a part of it has other columns or types than the rest, expected the same everywhere.")
+            raise InvalidFileError(
+                "a part of it has other columns or types than the rest: write all parts with one schema."
+            )
 
     def rows(self, part: Arrow) -> NDArray[Any]:
-        """Of a batch with some or all of the coordinates and nothing else; a missing entry is NaN."""
-        part = _with_numbers(part, self.texts)
-        if self.dtype == np.float64 and any(_stored(type_) != np.float64 for type_ in part.schema.types):
+        """Return the rows of a batch of coordinates; a missing entry is NaN."""
+        part = _convert_text_columns(part, self.texts)
+        if self.dtype == np.float64 and any(_find_float_type(type_) != np.float64 for type_ in part.schema.types):
             return arrow_floats(part)  # several types, or no floats
         if not self.lists:
             return np.asarray(part.to_tensor(null_to_nan=True, row_major=True).to_numpy())
@@ -87,10 +97,10 @@ class Layout:
             return arrow_floats(part).astype(self.dtype)
         return values.to_numpy(zero_copy_only=False).reshape(len(column), self.dimension)
 
-    def slabs(
+    def read_slabs(
         self, first: int, last: int, width: int, read: Callable[[list[int]], Arrow], rows: int
     ) -> Iterator[NDArray[Any]]:
-        """Blocks of consecutive rows of a part, some columns at a time: a wide part is never held as Arrow keeps it."""
+        """Read blocks of consecutive rows, some columns at a time: a wide part is never in memory as Arrow columns."""
         at_once = max(1, SLAB_BYTES // (self.dimension * self.dtype.itemsize))
         for start in range(first, last, at_once):
             slab = np.empty((min(at_once, last - start), self.dimension), dtype=self.dtype)
@@ -99,27 +109,29 @@ class Layout:
                 slab[:, place : place + width] = self.rows(part)
                 del part
             yield from [slab] if len(slab) <= rows else map(np.copy, pieces(slab, rows))
-            del slab  # before there is another: a block that waits for its turn holds its own rows alone
+            del slab  # before the next slab: a waiting block keeps only its own rows
 
 
-def _stored(type_: Arrow) -> type:
-    """The kind of float that this type, or a list of it, is; object for what is none of ours."""
+def _find_float_type(type_: Arrow) -> type:
+    """Return the float type of this type, or of a list of it; object for other types."""
     inner = type_.value_type if arrow_types.is_fixed_size_list(type_) else type_
     return np.float32 if arrow_types.is_float32(inner) else np.float64 if arrow_types.is_float64(inner) else object
 
 
-def _with_numbers(part: Arrow, texts: Sequence[str] = ()) -> Arrow:
-    """Columns of text as numbers; an error names all that hold other text, and `texts` of which it is not known."""
+def _convert_text_columns(part: Arrow, texts: Sequence[str] = ()) -> Arrow:
+    """Convert columns of text to numbers; an error names those with other text, and those of `texts` not read yet."""
     wrong: list[str] = []
     right: list[str] = []
     for at, column in enumerate(part.schema):
         if is_arrow_text(column.type):
-            numbers = text_floats(part.column(at))
+            numbers = parse_text_column(part.column(at))
             (wrong if numbers is None else right).append(column.name)
             part = part if numbers is None else part.set_column(at, column.name, numbers)
     if wrong:
         unread = [name for name in texts if name not in {*wrong, *right}]
-        raise InvalidFile(not_a_number(wrong) + (f" Also stored as text: {joined(unread)}." if unread else ""))
+        raise InvalidFileError(
+            describe_bad_columns(wrong) + (f" Also stored as text: {join_names(unread)}." if unread else "")
+        )
     return part
 
 
@@ -134,7 +146,7 @@ def _leaf_count(type_: Arrow) -> int:
 
 
 class ArrowStream(FileStream):
-    """Private: the rows of a file of Arrow."""
+    """Private: the rows of an Arrow file."""
 
     layout: Layout
 
@@ -168,20 +180,20 @@ class IpcStream(ArrowStream):
             for place in range(some.num_record_batches):
                 count = 0 if layout.lists else first_column.get_batch(place).num_rows
                 if count * layout.dimension * layout.dtype.itemsize > SLAB_BYTES:
-                    yield from self._large(place, count, rows)
+                    yield from self._read_large_batch(place, count, rows)
                 else:
                     batch = some.get_batch(place)
                     for start in range(0, batch.num_rows, rows):
                         yield layout.rows(batch.slice(start, rows))
 
-    def _large(self, place: int, count: int, rows: int) -> Iterator[NDArray[Any]]:
+    def _read_large_batch(self, place: int, count: int, rows: int) -> Iterator[NDArray[Any]]:
         def read(columns: list[int]) -> Arrow:
-            arrow.default_memory_pool().release_unused()  # Arrow allocates a whole batch and keeps what it has used
+            arrow.default_memory_pool().release_unused()  # Arrow allocates a whole batch and keeps used memory
             with _open_ipc(self.path, columns) as file:
                 return file.get_batch(place)
 
         width = max(1, _READ_BYTES // (count * self.dtype.itemsize))
-        return self.layout.slabs(0, count, width, read, rows)
+        return self.layout.read_slabs(0, count, width, read, rows)
 
 
 class ParquetStream(ArrowStream):
@@ -192,12 +204,12 @@ class ParquetStream(ArrowStream):
         super().__init__(file.path)
         with open_parquet(self.path) as stored:
             self._set(Layout.of(stored.schema_arrow, file.schema))
-            if self.layout.leaf_ends[-1] != len(stored.schema):  # else the places of columns are not known
-                raise InvalidFile("it has a nested column of an unknown type: write the table without it.")
+            if self.layout.leaf_ends[-1] != len(stored.schema):  # else the positions of columns are not known
+                raise InvalidFileError("it has a nested column of an unknown type: write the table without it.")
             self.shape = int(stored.metadata.num_rows), self.layout.dimension
 
-    def sharing(self, layout: Layout) -> "ParquetStream":
-        """This file as a part of a table whose schema is kept once, however many parts there are."""
+    def share_layout(self, layout: Layout) -> "ParquetStream":
+        """Return this file as a part of a table whose parts share one layout."""
         layout.require(self.layout.schema)
         self._set(layout)
         return self
@@ -205,24 +217,24 @@ class ParquetStream(ArrowStream):
     def keys(self, name: str) -> Arrow:
         at = self.layout.schema.get_field_index(name)
         with open_parquet(self.path) as file:
-            return file.reader.read_all(column_indices=self.layout.leaves([at])).column(0)
+            return file.reader.read_all(column_indices=self.layout.list_leaves([at])).column(0)
 
     def _parts(self, rows: int) -> Iterator[NDArray[Any]]:
-        return self._of_groups(0, None, rows, _BATCH_ENTRIES)
+        return self._read_groups(0, None, rows, _BATCH_ENTRIES)
 
     def _between(self, first: int, last: int, rows: int) -> Iterator[NDArray[Any]]:
-        """Row groups that hold none of the rows are not read."""
-        return self._of_groups(first, last, rows, _PART_ENTRIES)
+        """Read only row groups that contain some of the rows."""
+        return self._read_groups(first, last, rows, _PART_ENTRIES)
 
-    def starts(self) -> Sequence[int]:
+    def list_starts(self) -> Sequence[int]:
         with open_parquet(self.path) as file:
-            return _ends(file)[:-1]
+            return _list_ends(file)[:-1]
 
-    def _of_groups(self, first: int, last: int | None, rows: int, entries: int) -> Iterator[NDArray[Any]]:
+    def _read_groups(self, first: int, last: int | None, rows: int, entries: int) -> Iterator[NDArray[Any]]:
         layout = self.layout
         with open_parquet(self.path, _BUFFERS // len(layout.schema)) as file:
             layout.require(file.schema_arrow)
-            ends = _ends(file)
+            ends = _list_ends(file)
             last = ends[-1] if last is None else last
             groups = [at for at, (begin, end) in enumerate(pairwise(ends)) if begin < last and end > first]
             start = ends[groups[0]] if groups else 0
@@ -236,25 +248,25 @@ class ParquetStream(ArrowStream):
                 begin, end = ends[group], ends[group + 1]
 
                 def read(columns: list[int], group: int = group, count: int = end - begin) -> Arrow:
-                    part = _one_batch(file.reader.read_row_group(group, column_indices=layout.leaves(columns)))
+                    part = _to_one_batch(file.reader.read_row_group(group, column_indices=layout.list_leaves(columns)))
                     if part.num_rows != count:
-                        raise InvalidFile(CHANGED)
+                        raise InvalidFileError(CHANGED)
                     return part
 
-                yield from layout.slabs(max(first, begin) - begin, min(last, end) - begin, _WIDTH, read, rows)
+                yield from layout.read_slabs(max(first, begin) - begin, min(last, end) - begin, _WIDTH, read, rows)
 
 
 class PartsStream(Source):
-    """Private: the rows of several .parquet files, all with the same columns and types, one after another."""
+    """Private: the rows of several .parquet files with one schema, in the order of their names."""
 
     def __init__(self, file: File) -> None:
         assert isinstance(file.path, Path)  # a folder or a pattern
         self._path, self._files = file.path, list_parts(file.path)
         self.parts: list[ParquetStream] = []
         for path in self._files:
-            with reading(path):
+            with reword_file_errors(path):
                 part = ParquetStream(replace(file, path=path))
-                self.parts.append(part if not self.parts else part.sharing(self.parts[0].layout))
+                self.parts.append(part if not self.parts else part.share_layout(self.parts[0].layout))
         first = self.parts[0]
         self.shape = sum(part.shape[0] for part in self.parts), first.shape[1]
         self.columns, self.dtype, self.names, self.texts = first.columns, first.dtype, first.names, first.texts
@@ -270,24 +282,24 @@ class PartsStream(Source):
         self._require_unchanged()
 
     def _require_unchanged(self) -> None:
-        with reading(self._path):
+        with reword_file_errors(self._path):
             if list_parts(self._path) != self._files:
-                raise InvalidFile(CHANGED)
+                raise InvalidFileError(CHANGED)
         for part in self.parts:
             part.require_same()
 
 
-def _ends(file: Any) -> list[int]:
+def _list_ends(file: Any) -> list[int]:
     counts = [int(file.metadata.row_group(group).num_rows) for group in range(file.num_row_groups)]
     return [0, *accumulate(counts)]
 
 
 def batches(file: Any, layout: Layout, rows: int, groups: list[int]) -> Iterator[Arrow]:
-    """The coordinates in these row groups, so many rows at a time; other columns are not read."""
-    yield from file.reader.iter_batches(rows, row_groups=groups, column_indices=layout.leaves(layout.places))
+    """Read the coordinates in these row groups, `rows` rows at a time, without other columns."""
+    yield from file.reader.iter_batches(rows, row_groups=groups, column_indices=layout.list_leaves(layout.places))
 
 
-def _one_batch(table: Arrow) -> Arrow:
+def _to_one_batch(table: Arrow) -> Arrow:
     batches = table.combine_chunks().to_batches()
     if len(batches) == 1:
         return batches[0]
@@ -295,12 +307,12 @@ def _one_batch(table: Arrow) -> Arrow:
 
 
 def open_parquet(path: FilePath, buffer: int = 0) -> Any:
-    """For every read of a .parquet: pages that were written with a checksum are compared with it."""
-    source = path.open() if isinstance(path, Held) else path
+    """Open a .parquet file; pages that were written with a checksum are verified."""
+    source = path.open() if isinstance(path, InMemoryFile) else path
     return parquet.ParquetFile(source, pre_buffer=False, buffer_size=buffer, page_checksum_verification=True)
 
 
 def _open_ipc(path: FilePath, columns: list[int] | None = None) -> Any:
-    """Opened by reading, not memory-mapped: a mapped file that shrinks would end the process without an error."""
-    source = arrow.BufferReader(path.content) if isinstance(path, Held) else arrow.OSFile(str(path))
+    """Open without memory-mapping: a mapped file that shrinks would end the process without an error."""
+    source = arrow.BufferReader(path.content) if isinstance(path, InMemoryFile) else arrow.OSFile(str(path))
     return arrow.ipc.open_file(source, options=arrow.ipc.IpcReadOptions(included_fields=columns))

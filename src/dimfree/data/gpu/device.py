@@ -1,4 +1,4 @@
-"""Where rows are processed: in the main memory, or on a GPU named as in PyTorch. It changes the speed, never a bit."""
+"""The device that processes rows: main memory, or a GPU by its PyTorch name. It changes the speed, never a bit."""
 
 import os
 from collections.abc import Iterator
@@ -12,39 +12,39 @@ from numpy.typing import NDArray
 
 from dimfree._validate import check_device, install_command, reject_device
 from dimfree.data.extras import torch
-from dimfree.data.gpu.rows import DeviceRows, Tensor, here, rooted
-from dimfree.errors import InvalidRecords, OutOfMemory, raise_alone
+from dimfree.data.gpu.rows import DeviceRows, Tensor, fetch_array, take_roots
+from dimfree.errors import InvalidDataError, OutOfMemoryError, raise_alone
 
-BLOCK_ENTRIES = 2**24  # of a table that lies there, worked on at a time
-COPIED_ENTRIES = 2**21  # of one that is copied over block by block: a few are on their way at once
-_ROOM = 0.5  # of the free memory, for a table that is copied over once and for all
-_GOLDEN = (5**0.5 - 1) / 2  # its multiples modulo one are spread evenly, and every bit of them is used
+BLOCK_ENTRIES = 2**24  # processed at a time, of a table on the device
+COPIED_ENTRIES = 2**21  # the same of a table that is copied block by block: several blocks are in transit
+_ROOM = 0.5  # share of the free memory for a table that is copied once
+_GOLDEN = (5**0.5 - 1) / 2  # its multiples modulo 1 are distributed evenly and use every bit
 
 
 @dataclass(frozen=True)
 class Place:
-    """A device by PyTorch's name for it. Public."""
+    """A device by its PyTorch name. Public."""
 
     name: str
 
     def rows(self, block: NDArray[Any] | DeviceRows) -> DeviceRows:
-        tensor = block.tensor.to(self.name) if isinstance(block, DeviceRows) else self._copied(block)
+        tensor = block.tensor.to(self.name) if isinstance(block, DeviceRows) else self._copy_rows(block)
         return DeviceRows(tensor).floats()
 
     def table(self, array: NDArray[Any]) -> DeviceRows:
-        """A whole array there, in its own precision."""
+        """Copy a whole array to the device, in its own precision."""
         there = torch.empty(array.shape, dtype=_dtype_for(array), device=self.name)
         step = max(1, BLOCK_ENTRIES // max(1, array.shape[1]))
         for start in range(0, len(array), step):
-            there[start : start + step] = self._copied(array[start : start + step])
+            there[start : start + step] = self._copy_rows(array[start : start + step])
         return DeviceRows(there)
 
     def has_room(self, array: NDArray[Any]) -> bool:
-        """Whether the array may lie there all the while."""
+        """Return whether the array may stay on the device."""
         return self.name == "cpu" or array.size * 8 <= _ROOM * torch.cuda.mem_get_info(self.name)[0]
 
-    def _copied(self, block: NDArray[Any]) -> Tensor:
-        """Float32 travels as it is, anything else as float64; by way of memory that the GPU reads by itself."""
+    def _copy_rows(self, block: NDArray[Any]) -> Tensor:
+        """Copy float32 unchanged, anything else as float64, through pinned memory."""
         waiting = torch.empty(block.shape, dtype=_dtype_for(block), pin_memory=self.name != "cpu")
         with np.errstate(all="ignore"):  # a warning could reveal records
             np.copyto(waiting.numpy(), block, casting="unsafe")
@@ -52,12 +52,12 @@ class Place:
 
 
 def block_rows(rows: int, dimension: int, there: bool) -> int:
-    """How many rows are worked on at a time: more than elsewhere, as starting the work costs more."""
+    """Return the number of rows per block: more than on a CPU, since starting the work costs more."""
     return max(1, rows, (BLOCK_ENTRIES if there else COPIED_ENTRIES) // dimension)
 
 
-def place_of(device: str | None) -> Place | None:
-    """The device asked for; None: the machine's own memory, or where the table lies."""
+def select_device(device: str | None) -> Place | None:
+    """Return the requested device; None for the main memory or the device of the table."""
     name = check_device(device)
     if name in (None, "cpu"):
         return None
@@ -66,7 +66,7 @@ def place_of(device: str | None) -> Place | None:
     except ImportError:
         raise reject_device(name, f"PyTorch is not installed: {install_command('gpu')}") from None
     if not is_available:
-        raise reject_device(name, "PyTorch finds no CUDA device on this machine: leave device out, or use 'cpu'")
+        raise reject_device(name, "PyTorch finds no CUDA device on this machine: leave device out, or pass 'cpu'")
     index = torch.device(name).index
     if index is not None and index >= torch.cuda.device_count():
         raise reject_device(name, f"this machine has {torch.cuda.device_count()} CUDA device(s), counted from 0")
@@ -75,18 +75,18 @@ def place_of(device: str | None) -> Place | None:
     return place
 
 
-def lies_at(rows: DeviceRows) -> Place:
+def find_device(rows: DeviceRows) -> Place:
     require_same_bits(place := Place(str(rows.tensor.device)))
     return place
 
 
 def from_tensor(X: Tensor) -> NDArray[Any] | DeviceRows:
-    """A tensor as it lies, without its history: in the machine's memory as an array, on a GPU as it is."""
+    """Return a tensor without its history: an array if it is in main memory, DeviceRows if it is on a GPU."""
     tensor = X.detach()
     if tensor.layout != torch.strided or tensor.is_quantized:
-        raise InvalidRecords("Expected a dense tensor: pass X.to_dense(), or a scipy sparse matrix.")
+        raise InvalidDataError("The tensor must be dense: pass X.to_dense(), or a SciPy sparse matrix.")
     if tensor.device.type not in ("cpu", "cuda"):
-        raise InvalidRecords(f"A tensor on {tensor.device.type!r} cannot be read: pass X.cpu().")
+        raise InvalidDataError(f"A tensor on {tensor.device.type!r} cannot be read: pass X.cpu().")
     if tensor.device.type == "cuda":
         return DeviceRows(tensor)
     small = tensor.is_floating_point() and tensor.element_size() <= 2  # bfloat16 and smaller: NumPy has no such floats
@@ -94,28 +94,28 @@ def from_tensor(X: Tensor) -> NDArray[Any] | DeviceRows:
 
 
 @contextmanager
-def device_memory_unspoken() -> Iterator[None]:
+def redact_device_memory_errors() -> Iterator[None]:
     """Replace PyTorch's error about a full GPU, whose text reveals the size of the table."""
     try:
         yield
     except RuntimeError as error:
         if type(error).__name__ != "OutOfMemoryError":
             raise
-        told = "There is not enough memory on the GPU: use device='cpu' (--device cpu), a smaller core_sample, or free "
-        raise_alone(OutOfMemory(f"{told}some of it. Count the budget as spent."))
+        remedy = "pass device='cpu' (--device cpu) or a smaller core_sample, or free GPU memory"
+        raise_alone(OutOfMemoryError(f"There is not enough memory on the GPU: {remedy}. Count the budget as spent."))
 
 
 def require_same_bits(place: Place) -> None:
-    """An error unless the device rounds as NumPy does; friend counts also need products that are not emulated."""
+    """Raise an error unless the device rounds like NumPy; friend counts also need products without emulation."""
     if os.environ.get(name := "CUBLAS_EMULATE_DOUBLE_PRECISION", "0") not in ("", "0"):
         raise reject_device(place.name, f"the environment variable {name} makes products inexact: unset it")
     if not _has_same_bits(place):
-        raise reject_device(place.name, "its arithmetic differs from NumPy's in the last bit: use 'cpu'")
+        raise reject_device(place.name, "its arithmetic differs from NumPy's in the last bit: pass 'cpu'")
 
 
 @lru_cache
 def _has_same_bits(place: Place) -> bool:
-    """Tried on public numbers: differences, products, quotients, roots, rounding, and a product of whole numbers."""
+    """Compare with NumPy on public numbers: differences, products, quotients, roots, rounding, integer matrices."""
     left, right = np.exp2(60 * (np.arange(1, 2 * 999 * 8 + 1) * _GOLDEN % 1).reshape(2, 999, 8) - 30)
     x, y = place.table(left), place.table(right)
     whole = np.rint(left[:600] / left[:600].max() * 2**23)
@@ -123,13 +123,13 @@ def _has_same_bits(place: Place) -> bool:
         (left - right, (x - y).tensor),
         (left * right, x.tensor * y.tensor),
         (left / right, x.tensor / y.tensor),
-        (np.sqrt(left), rooted(x.tensor.clone())),
+        (np.sqrt(left), take_roots(x.tensor.clone())),
         (np.rint(left), x.tensor.round()),
-        (left / 49.0, x.over(np.full(8, 49.0), 1e300).tensor),
+        (left / 49.0, x.divide_columns(np.full(8, 49.0), 1e300).tensor),
         (np.rint(left / 49.0), x.to_steps(49.0, 2.0**61).tensor),
         (whole @ whole.T, place.table(whole).tensor @ place.table(whole).tensor.T),
     ]
-    return all(np.array_equal(plain, here(there)) for plain, there in pairs)
+    return all(np.array_equal(plain, fetch_array(there)) for plain, there in pairs)
 
 
 def _dtype_for(array: NDArray[Any]) -> Any:

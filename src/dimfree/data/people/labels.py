@@ -1,4 +1,4 @@
-"""Labels: the group of each row. A record is in one group at most; how many are in each is private (M4)."""
+"""Labels: the group of each row. A record is in at most one group; the sizes of groups are private (M4)."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,123 +7,127 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Integers
-from dimfree.data.people.keys import Coded, Keys, coded, normalize_key, take_column, written_value
+from dimfree.data.people.keys import EncodedKeys, Keys, encode_keys, normalize_key, parse_written, take_column
 from dimfree.data.people.person_records import person_records
 from dimfree.data.records import Records
-from dimfree.errors import InvalidParameter
+from dimfree.errors import InvalidParameterError
 
 Key = str | int
 
-NOBODY = -1  # a row in none of the groups
-_NEED = (
-    "Pass the public names of the groups: distinct words or whole numbers, all of one kind, known beforehand; or "
-    "keys='private' to find them within the budget."
+NO_GROUP = -1  # a row in none of the groups
+_REMEDY = (
+    "Pass the public names of the groups, which are known beforehand, or groups='private' to find them within the "
+    "budget. No budget was charged."
 )
 
 
 def check_group_keys(keys: object) -> tuple[Key, ...]:
-    """The public names of the groups, at least one; no two may have one form, and none may be missing."""
+    """Check the public names of groups: at least one, no two of one form, none that reads as missing."""
     if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
-        raise InvalidParameter(f"Expected keys to be a list, got {type(keys).__name__}. {_NEED}")
+        raise InvalidParameterError(f"`groups` must be a list, got {type(keys).__name__}. {_REMEDY}")
     try:
         names = tuple(key.item() if isinstance(key, np.generic) else key for key in keys)
     except Exception:  # noqa: BLE001 - it may quote an entry
         names = ()
     if not names or {type(name) for name in names} not in ({str}, {int}) or len(set(names)) < len(names):
-        raise InvalidParameter(f"Expected keys to be one or more distinct words, or whole numbers. {_NEED}")
+        raise InvalidParameterError(
+            f"`groups` must be one or more distinct words, or distinct whole numbers. {_REMEDY}"
+        )
     first: dict[object, Key] = {}
     for name in names:
         form = normalize_key(name)
         if form is None:
-            raise InvalidParameter(
-                f"Expected keys without {name!r}: it reads as a missing entry. Put a letter before it, here and in the "
-                "column of groups."
+            raise InvalidParameterError(
+                f"`groups` must not contain {name!r}, which reads as a missing value. Put a letter before it, here and "
+                "in the column of groups."
             )
         if form in first:
-            raise InvalidParameter(
-                f"Expected keys without {name!r} and {first[form]!r} together: they read as the same key, so that one "
-                "row would be in both groups. Leave one out, or put a letter before them, here and in the column."
+            raise InvalidParameterError(
+                f"`groups` must not contain both {name!r} and {first[form]!r}, which read as the same key. Leave one "
+                "out, or put a letter before them, here and in the column of groups."
             )
         first[form] = name
     return names
 
 
 def split_groups(
-    X: Any, groups: object, keys: tuple[Key, ...] | None, on_missing: str = "drop"
+    X: Any, groups: object, keys: tuple[Key, ...] | None, missing: str = "complete-case"
 ) -> tuple[Any, Integers, tuple[Key, ...]]:
-    """X without the column that `groups` names, each row's place in `keys` or NOBODY, and the keys.
+    """Return X without the column of groups, the position of each row's group in `keys` or NO_GROUP, and the keys.
 
-    Without a list of them, all keys that occur. PRIVATE: which they are and how many.
+    Without a list of keys, all keys that occur. PRIVATE: which ones occur and how many.
     """
-    table, values, name = take_column(X, groups, "groups")
+    table, values, name = take_column(X, groups, "by")
     what = "column of groups" if name is None else f"column {name!r}"
     if keys is not None:
-        return table, labelled(values, keys, on_missing, what), keys
-    found = coded(values, what, on_missing)
-    # whole numbers, and text that a file can hold: half of a pair of surrogates cannot be written as UTF-8
+        return table, label_rows(values, keys, missing, what), keys
+    found = encode_keys(values, what, missing)
+    # integers, and text that can be written: half of a surrogate pair is not valid UTF-8
     names = (form for form in found.forms if isinstance(form, str | int))
     keys = tuple(name for name in names if str(name).encode("utf-8", "ignore").decode() == str(name))
-    return table, _placed(found, {key: place for place, key in enumerate(keys)}), keys
+    return table, _place_rows(found, {key: place for place, key in enumerate(keys)}), keys
 
 
 def public_order(key: Key) -> tuple[bool, Key]:
-    """Whole numbers by value, then text by code points: no order of rows, no size of a group."""
+    """Sort integers by value, then text by code points: independent of the order of rows and sizes of groups."""
     return isinstance(key, str), key
 
 
-def alike(keys: tuple[Key, ...]) -> tuple[Key, ...]:
-    """Released keys as names of one kind: whole numbers if all of them are, else text."""
+def unify_keys(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+    """Return released keys as names of one kind: integers if all of them are, else text."""
     return keys if all(isinstance(key, int) for key in keys) else tuple(str(key) for key in keys)
 
 
-def labelled(values: Any, keys: tuple[Key, ...], on_missing: str = "drop", what: str = "column of groups") -> Integers:
-    """The index of each entry in `keys`: a function of this entry and the public names alone (G1).
+def label_rows(
+    values: Any, keys: tuple[Key, ...], missing: str = "complete-case", what: str = "column of groups"
+) -> Integers:
+    """Return the position of each entry in `keys`, a function of this entry and the public names alone (G1).
 
-    The names 3 and "3" stand for the whole number and the text alike. A name that writes a truth value, a date or a
-    moment ("true", "2024-01-31") stands for that value, too. An entry that is missing or not named is in no group.
+    The names 3 and "3" stand for both the integer and the text. A name that writes a boolean, date or time ("true",
+    "2024-01-31") stands for that value, too. An entry that is missing or not listed is in no group.
     """
     places: dict[object, int] = {normalize_key(key): place for place, key in enumerate(keys)}
     for place, key in enumerate(keys):
-        places.setdefault(written_value(key.strip()) if isinstance(key, str) else None, place)
-    return _placed(coded(values, what, on_missing), places)
+        places.setdefault(parse_written(key.strip()) if isinstance(key, str) else None, place)
+    return _place_rows(encode_keys(values, what, missing), places)
 
 
-def _placed(found: Coded, places: dict[Any, int]) -> Integers:
-    own = [places.get(form, NOBODY) for form in found.forms]
-    return np.array([*own, NOBODY], dtype=np.int64)[found.numbers]
+def _place_rows(found: EncodedKeys, places: dict[Any, int]) -> Integers:
+    own = [places.get(form, NO_GROUP) for form in found.forms]
+    return np.array([*own, NO_GROUP], dtype=np.int64)[found.numbers]
 
 
-def members(rows: Records, labels: Integers) -> tuple[Records, Integers]:
-    """The rows that are in some group, and which: one row, one person (G1)."""
+def select_members(rows: Records, labels: Integers) -> tuple[Records, Integers]:
+    """Return the rows that are in a group, and their groups, for one row per person (G1)."""
     _check_length(rows, labels)
-    inside = labels != NOBODY
-    return rows.chosen(inside), labels[inside]
+    inside = labels != NO_GROUP
+    return rows.select_rows(inside), labels[inside]
 
 
-def person_members(
-    rows: Records, labels: Integers, keys: Keys, most_rows: int | None, on_missing: str
+def select_person_members(
+    rows: Records, labels: Integers, keys: Keys, max_rows: int | None, missing: str
 ) -> tuple[Records, Integers]:
-    """The records of persons in some group, and which: that of their first row in any, without other rows (G1, U1)."""
+    """Return one record per person in a group, and the groups: that of the person's first row in any (G1, U1)."""
     _check_length(rows, labels)
     if len(keys.persons) != rows.count:
-        raise InvalidParameter("Expected unit with as many keys as X has rows.")
-    inside, owned = labels != NOBODY, keys.persons >= 0
-    own = _first_labels(keys.persons, labels, inside & owned, keys.count)
-    kept = inside & (~owned | (labels == own[keys.persons]))  # a row without a key is for `person_records` to judge
-    whose = keys.chosen(kept)
-    people = person_records(rows.chosen(kept), whose, most_rows, on_missing)
-    return people, _first_labels(whose.persons, labels[kept], whose.persons >= 0, whose.count)[: whose.count]
+        raise InvalidParameterError("`privacy_unit` must have one key for each row of X. No budget was charged.")
+    inside, owned = labels != NO_GROUP, keys.persons >= 0
+    own = _find_first_labels(keys.persons, labels, inside & owned, keys.count)
+    kept = inside & (~owned | (labels == own[keys.persons]))  # `person_records` handles rows without a key
+    chosen = keys.select_rows(kept)
+    people = person_records(rows.select_rows(kept), chosen, max_rows, missing)
+    return people, _find_first_labels(chosen.persons, labels[kept], chosen.persons >= 0, chosen.count)[: chosen.count]
 
 
-def _first_labels(persons: Integers, labels: Integers, counted: NDArray[np.bool_], count: int) -> Integers:
-    """For each person the label of the first counted row; NOBODY without one. One place more, for persons[-1]."""
+def _find_first_labels(persons: Integers, labels: Integers, counted: NDArray[np.bool_], count: int) -> Integers:
+    """Return the label of each person's first counted row, NO_GROUP without one; one entry more, for persons[-1]."""
     rows = np.flatnonzero(counted)
     found, first = np.unique(persons[rows], return_index=True)
-    own = np.full(count + 1, NOBODY, dtype=np.int64)
+    own = np.full(count + 1, NO_GROUP, dtype=np.int64)
     own[found] = labels[rows[first]]
     return own
 
 
 def _check_length(rows: Records, labels: Integers) -> None:
     if len(labels) != rows.count:
-        raise InvalidParameter("Expected groups with as many entries as X has rows.")
+        raise InvalidParameterError("`by` must have one entry for each row of X. No budget was charged.")

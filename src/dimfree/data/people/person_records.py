@@ -1,8 +1,8 @@
 """Privacy units: all rows of one person become one record before anything else reads them (U1).
 
-The record of a person is a function of that person's own rows in their own order, to the last bit. Rows are added one
-after another, each step one rounded addition of two numbers; a batched sum would round by who else is in the table.
-The work is one pass over the entries: no step depends on how many rows one person has.
+The record of a person is a function of that person's own rows in their own order, bit for bit. Rows are added one by
+one, each step one rounded addition of two numbers; a batched sum would round by who else is in the table. The work is
+one pass over the entries: no step depends on the number of rows of one person.
 Proof: proofs/data/people/person_records.md.
 """
 
@@ -15,46 +15,48 @@ from dimfree._types import Floats, Integers
 from dimfree.data.extras import sparse
 from dimfree.data.people.keys import ONE_KEY_EACH, Keys, open_keys, take_column
 from dimfree.data.records import Records, require_valid
-from dimfree.errors import InvalidParameter, InvalidRecords
+from dimfree.errors import InvalidDataError, InvalidParameterError
 
 _ZERO = -0.0  # the zero that, added to any number, gives that number's own bits
 
 
-def split_unit(X: Any, unit: object, on_missing: str = "drop") -> tuple[Any, Keys]:
-    """X without the column that `unit` names, and the persons of its rows; X itself if `unit` holds the keys."""
-    if isinstance(unit, Keys):
-        return X, unit
-    rest, column, name = take_column(X, unit, "unit")
-    return rest, open_keys(column, name, on_missing)
+def split_unit(X: Any, privacy_unit: object, missing: str = "complete-case") -> tuple[Any, Keys]:
+    """Return X without the column that `privacy_unit` names, and the persons of its rows."""
+    if isinstance(privacy_unit, Keys):
+        return X, privacy_unit
+    rest, column, name = take_column(X, privacy_unit, "privacy_unit")
+    return rest, open_keys(column, name, missing)
 
 
-def person_records(rows: Records, keys: Keys, most_rows: int | None, on_missing: str) -> Records:
-    """One record for each person, in the order of first appearance.
+def person_records(rows: Records, keys: Keys, max_rows: int | None, missing: str) -> Records:
+    """Return one record per person, in the order of first appearance.
 
-    The mean of the person's rows, or with `most_rows` the total of the first rows, so many at most. Guarantee: a record
-    is a function of the person's own rows in their order (U1), so what is private for records is private for persons.
-    Under "drop", rows that are not finite and rows without a key are left out; a person with no row left is an
-    invalid record, and so is a total beyond the range of floats. Under "column" the mean of each column is over the
-    person's rows that have a finite entry there; without any the person's entry is missing.
+    The mean of the person's rows, or the total of the first `max_rows` rows. Guarantee: a record is a function of the
+    person's own rows in their order (U1), so privacy of records is privacy of persons. Under "complete-case", rows that
+    are not finite and rows without a key are left out; a person with no row left is an invalid record, and so is a
+    total beyond the range of floats. Under "available-case" the mean of each column is over the person's rows with a
+    finite entry there; without any the person's entry is missing.
     """
     if len(keys.persons) != rows.count:
-        raise InvalidParameter(f"Expected unit with as many keys as X has rows. {ONE_KEY_EACH}")
-    require_valid(rows, on_missing)
-    if on_missing == "raise" and (keys.persons < 0).any():
-        raise InvalidRecords(
-            "A row has no key, and on_missing='raise' forbids it: the key is missing, or a number that is not a whole "
-            "number, or a float of 2**53 or more, which does not tell whole numbers apart. Read ids of many digits as "
-            "text; clean the table, or pass on_missing='drop' (--on-missing drop) to leave such rows out."
+        raise InvalidParameterError(f"`privacy_unit` must have one key for each row of X. {ONE_KEY_EACH}")
+    require_valid(rows, missing)
+    if missing == "raise" and (keys.persons < 0).any():
+        raise InvalidDataError(
+            "A row has no key, which missing='raise' forbids: its key is missing, a fraction, or a float of 2**53 or "
+            "more, which does not distinguish whole numbers. Read IDs of many digits as text, clean the table, or pass "
+            "missing='complete-case' (--missing complete-case) to leave such rows out."
         )
     with np.errstate(all="ignore"):  # a warning or error could reveal records
-        return (_sparse_records if rows.is_sparse else _dense_records)(rows, keys, most_rows, on_missing == "column")
+        return (_sparse_records if rows.is_sparse else _dense_records)(
+            rows, keys, max_rows, missing == "available-case"
+        )
 
 
-def _dense_records(rows: Records, keys: Keys, most_rows: int | None, by_column: bool) -> Records:
-    tally, width = _Tally(keys, most_rows), rows.dimension
+def _dense_records(rows: Records, keys: Keys, max_rows: int | None, by_column: bool) -> Records:
+    tally, width = _Tally(keys, max_rows), rows.dimension
     total = np.full(keys.count * width, _ZERO)
     entries = np.zeros(keys.count * width if by_column else 0, dtype=np.int64)  # of each cell
-    for block, valid in rows.looked_at() if by_column else rows.blocks():
+    for block, valid in rows.read_raw_blocks() if by_column else rows.blocks():
         chosen, person = tally.take(np.ones_like(valid) if by_column else valid)
         values, cells = block[chosen].ravel(), (person[:, None] * width + np.arange(width)).ravel()
         if by_column:
@@ -63,16 +65,16 @@ def _dense_records(rows: Records, keys: Keys, most_rows: int | None, by_column: 
             np.add.at(entries, cells, 1)
         _add_in_order(total, cells, values)
     records = total.reshape(keys.count, width)
-    _average(records, entries.reshape(records.shape) if by_column else tally.counted[:, None], most_rows)
+    _average(records, entries.reshape(records.shape) if by_column else tally.counted[:, None], max_rows)
     records.flags.writeable = False
     return Records(records, rows.columns)
 
 
-def _sparse_records(rows: Records, keys: Keys, most_rows: int | None, by_column: bool) -> Records:
-    """The same, entry by entry: an entry that is not stored is a zero, and adding it changes nothing."""
-    tally, width = _Tally(keys, most_rows), rows.dimension
+def _sparse_records(rows: Records, keys: Keys, max_rows: int | None, by_column: bool) -> Records:
+    """Do the same by stored entries: an entry that is not stored is zero, and adding it changes nothing."""
+    tally, width = _Tally(keys, max_rows), rows.dimension
     parts: list[tuple[Integers, Floats]] = [(np.zeros(0, np.int64), np.zeros(0))]  # cells and values
-    for block, valid in ((block, None) for block in rows.stored_blocks()) if by_column else rows.sparse_blocks():
+    for block, valid in ((block, None) for block in rows.read_stored_blocks()) if by_column else rows.sparse_blocks():
         chosen, person = tally.take(np.ones(len(block), dtype=np.bool_) if valid is None else valid)
         some = block[chosen]
         cells = np.repeat(person, some.stored) * width + some.columns
@@ -84,38 +86,38 @@ def _sparse_records(rows: Records, keys: Keys, most_rows: int | None, by_column:
     here, person = np.isfinite(values), kept // width
     total = np.full(len(kept), _ZERO)
     _add_in_order(total, cell[here], values[here])
-    _average(total, tally.counted[person] - np.bincount(cell[~here], minlength=len(kept)), most_rows)
+    _average(total, tally.counted[person] - np.bincount(cell[~here], minlength=len(kept)), max_rows)
     starts = np.searchsorted(person, np.arange(keys.count + 1))
     return Records(sparse.csr_array((total, kept % width, starts), shape=(keys.count, width)), rows.columns)
 
 
-def _average(total: Floats, counted: Integers, most_rows: int | None) -> None:
-    if most_rows is None:
+def _average(total: Floats, counted: Integers, max_rows: int | None) -> None:
+    if max_rows is None:
         np.divide(total, np.maximum(counted, 1).astype(np.float64), out=total)
     np.copyto(total, np.nan, where=counted <= 0)
 
 
 class _Tally:
-    """Private: whose rows come next, and how many of each person's have been taken."""
+    """Private: the person of the next rows, and the number of rows taken of each person."""
 
-    def __init__(self, keys: Keys, most_rows: int | None) -> None:
-        self._persons, self._most, self._read = keys.persons, most_rows, 0
+    def __init__(self, keys: Keys, max_rows: int | None) -> None:
+        self._persons, self._most, self._read = keys.persons, max_rows, 0
         self.counted = np.zeros(keys.count, dtype=np.int64)
 
     def take(self, valid: NDArray[np.bool_]) -> tuple[Integers, Integers]:
-        """Which rows of the next block count, and their persons: valid, with a key, and among the first of theirs."""
+        """Return which rows of the next block count, and their persons: valid, with a key, among the person's first."""
         person = self._persons[self._read : self._read + len(valid)]
         self._read += len(valid)
         chosen = np.flatnonzero(valid & (person >= 0))
         if self._most is not None:
             owner = person[chosen]
-            chosen = chosen[self.counted[owner] + _ranks(owner) < self._most]
+            chosen = chosen[self.counted[owner] + _rank_entries(owner) < self._most]
         self.counted += np.bincount(person[chosen], minlength=len(self.counted))
         return chosen, person[chosen]
 
 
-def _ranks(owner: Integers) -> Integers:
-    """For each entry, how many entries of the same owner stand before it."""
+def _rank_entries(owner: Integers) -> Integers:
+    """Count for each entry the earlier entries of the same owner."""
     order = np.argsort(owner, kind="stable")
     ordered = owner[order]
     fresh = np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(owner)]
@@ -126,9 +128,9 @@ def _ranks(owner: Integers) -> Integers:
 
 
 def _add_in_order(total: Floats, cells: Integers, values: NDArray[Any]) -> None:
-    """total[cell] += value for one entry after another, in the order of the table (U1).
+    """Add total[cell] += value entry by entry, in the order of the table (U1).
 
     `ufunc.at` is not buffered: a cell that occurs many times takes one rounded addition each time. All three arrays
-    have one dimension and lie in order in memory, so that this is the order of its loop.
+    are one-dimensional and contiguous, so that this is the order of its loop.
     """
     np.add.at(total, np.ascontiguousarray(cells), np.ascontiguousarray(values, dtype=np.float64).ravel())

@@ -1,7 +1,7 @@
 """The space in which records are compared, clipped and summed: rescaled rows, block by block, always the same bits.
 
-Two verbs walk over all records, wherever they lie: `summed` adds whole numbers up, `listed` makes one number of each
-record. `valid_blocks` fetches a sample. Proofs: proofs/rows/clip.md, proofs/statistics/friends.md.
+Two methods pass over all records, on any device: `sum_over` sums whole numbers, `map_records` computes one number of
+each record. `valid_blocks` reads a sample. Proofs: proofs/rows/clip.md, proofs/statistics/friends.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,34 +13,34 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from dimfree._types import Floats, Integers
-from dimfree.data.blocks import Mask, Rows, SparseRows, densely
+from dimfree.data.blocks import Mask, Rows, SparseRows, to_dense
 from dimfree.data.gpu.device import Place
 from dimfree.data.gpu.rows import DeviceRows
-from dimfree.data.records import Records, are_finite, with_gaps
+from dimfree.data.records import Records, are_finite, mark_missing
 from dimfree.kernel.rows.bases import KEPT_BYTES, Basis
-from dimfree.shapes import Diagonal, Isotropic, Rescaling, Shape
+from dimfree.shapes import Covariance, DiagonalCovariance, IsotropicCovariance, Rescaling
 from dimfree.shapes.exact_product import LARGEST, saturate
 from dimfree.threads import cores, in_order
 
 _BLOCK_ENTRIES = 2**21  # handed to a thread at a time: threads wait for each other at every handing over
-_MADE_ENTRIES = 2**20  # the same where a block is read, or laid out, for it: small beside any memory
+_MADE_ENTRIES = 2**20  # the same if a block is read, or made dense, for it: small relative to any memory
 _TILE_ENTRIES = 2**18  # worked on at a time: an array of so many and its successors stay near a core
-_FEWEST = 8  # rows of a tile, if the block has so many: for fewer, what is done once for each tile would show
+_MIN_TILE_ROWS = 8  # rows of a tile, if the block has them: with fewer, the work per tile would dominate
 _THREADED_BYTES = 2**24  # a smaller table is done before threads are started
 
 Result = TypeVar("Result")
-Piece: TypeAlias = tuple[Rows, slice, Mask]  # valid rows, where they are from, and which of those there they are
+Piece: TypeAlias = tuple[Rows, slice, Mask]  # valid rows, their slice of the block, which of its rows they are
 Work: TypeAlias = Callable[[Iterator[Piece], int], Result]  # on the pieces of a block of so many rows
 
 
 @dataclass(frozen=True, repr=False)
 class Space:
-    """Private: the records, the public basis that they are rotated into, and the public shape that rescales them."""
+    """Private: the records, the public basis that they are rotated into, the public covariance that rescales them."""
 
     records: Records
-    shape: Shape
+    shape: Covariance
     basis: Basis | None = None
-    by_entry: bool = False  # no row is invalid: an entry that is not finite is missing, and handed over as NaN
+    by_entry: bool = False  # no row is invalid: an entry that is not finite is missing, passed on as NaN
     _kept: list[tuple[Rows, Mask]] = field(default_factory=list, init=False)  # not in what `replace` makes
 
     @property
@@ -53,49 +53,49 @@ class Space:
 
     @cached_property
     def units(self) -> Floats | None:
-        """What each coordinate is divided by, if the shape leaves coordinates apart: `summed` and `listed` hand out raw
-        rows, and leave that to the map of entries that follows. None: they hand out rescaled rows."""
-        apart = self.basis is None and isinstance(self.shape, Diagonal | Isotropic)
+        """The divisor of each coordinate, if the covariance is diagonal; None: rows are rescaled here.
+        With units, `sum_over` and `map_records` pass raw rows on, and the map of entries that follows divides them."""
+        apart = self.basis is None and isinstance(self.shape, DiagonalCovariance | IsotropicCovariance)
         return self.shape.restore(np.ones(self.records.dimension)) if apart else None
 
-    def summed(
+    def sum_over(
         self, of_rows: Callable[[Rows], Integers], size: int, among: Mask | None = None, *, tiles: bool = True
     ) -> Integers:
-        """Σ of whole numbers over pieces of the valid rows (`among`: of these); their bounds must not matter. Without
-        `tiles` a piece is all of a block: for sums that are larger than a tile of rows."""
-        return self._worked(partial(_sum_over if tiles else _sum_of_all, of_rows, size), among, partial(_added, size))
+        """Sum whole numbers over pieces of the valid rows (`among`: of these), whose bounds must not matter.
+        Without `tiles` a piece is a whole block: for sums that are larger than a tile of rows."""
+        return self._work_on(partial(_sum_over if tiles else _sum_of_all, of_rows, size), among, partial(_add_up, size))
 
-    def listed(self, of_rows: Callable[[Rows], Floats], among: Mask | None = None) -> Floats:
-        """One number for each record (`among`: for each of these), zero for an invalid one."""
-        return self._worked(partial(_list_over, of_rows), among, _joined)
+    def map_records(self, of_rows: Callable[[Rows], Floats], among: Mask | None = None) -> Floats:
+        """Compute one number for each record (`among`: for each of these), zero for an invalid one."""
+        return self._work_on(partial(_list_over, of_rows), among, _join)
 
     def blocks(self) -> Iterator[tuple[Rows, Mask]]:
-        """Consecutive blocks of rescaled rows, each with the mask of its valid rows; kept if they fit memory."""
+        """Return consecutive blocks of rescaled rows, each with the mask of its valid rows; kept if they fit memory."""
         if not self._keeps():
-            return self._passing()
+            return self._read_blocks()
         if not self._kept:
-            self._kept.extend(self._passing())
+            self._kept.extend(list(self._read_blocks()))  # all or nothing: of some, one record more would move two
         return iter(self._kept)
 
     def valid_blocks(self, sampled: Mask | None = None) -> Iterator[Rows]:
-        """The valid rows alone, rescaled, among the sampled ones: an invalid record adds nothing to any sum."""
+        """Yield the valid rows alone, rescaled, among the sampled ones: an invalid record adds nothing to any sum."""
         for rows, chosen in self.chosen_blocks(sampled):
             yield rows if chosen.all() else rows[chosen]
 
     def chosen_blocks(self, sampled: Mask | None = None) -> Iterator[tuple[Rows, Mask]]:
-        """Blocks of rescaled rows, each with the mask of those that are valid and sampled; others may hold anything."""
+        """Yield blocks of rescaled rows, each with the mask of valid and sampled rows; others may hold anything."""
         if self.records.place is not None:
-            for placed in self._placed(self.records.place, sampled):
+            for placed in self._read_placed(self.records.place, sampled):
                 yield placed, np.ones(len(placed), dtype=np.bool_)
             return
         if sampled is not None and self._is_large() and not self._stays_sparse():
-            yield from replace(self, records=self.records.chosen(sampled))._passing()  # others are not read
+            yield from replace(self, records=self.records.select_rows(sampled))._read_blocks()  # others are not read
             return
         for rows, part, valid in _with_parts(self.blocks(), sampled):
             yield rows, valid if part is None else valid & part
 
-    def _worked(self, work: Work[Result], among: Mask | None, merge: Callable[[Iterable[Result]], Result]) -> Result:
-        """The work done on every block, in their order, by all cores or wherever the records lie, and merged."""
+    def _work_on(self, work: Work[Result], among: Mask | None, merge: Callable[[Iterable[Result]], Result]) -> Result:
+        """Do the work on every block in order, by all cores or on the device of the records, and merge."""
         threads = cores() if self._bytes() >= _THREADED_BYTES else 1
         if self._keeps():
             blocks = _with_parts(self.blocks(), among)
@@ -103,65 +103,65 @@ class Space:
         rescaling = None if self.units is not None else self._rescaling()
         on_block = partial(_on_block, work, rescaling, self.records.known_valid, self.by_entry)
         records = self.records if self.units is not None else self.records.on(None)
-        return merge(records.mapped(on_block, self._block_rows(), among, threads, merge))
+        return merge(records.map_blocks(on_block, self._block_rows(), among, threads, merge))
 
-    def _placed(self, place: Place, sampled: Mask | None) -> Iterator[DeviceRows]:
-        """`valid_blocks` on a device; a shape that mixes coordinates rescales the rows before they go there."""
-        records = self.records if sampled is None else self.records.chosen(sampled)
+    def _read_placed(self, place: Place, sampled: Mask | None) -> Iterator[DeviceRows]:
+        """Yield `valid_blocks` on a device; a covariance that mixes coordinates rescales the rows on the host."""
+        records = self.records if sampled is None else self.records.select_rows(sampled)
         if self.units is None:
-            rescaled = replace(self, records=records.on(None))._passing()
-            yield from (place.rows(densely(rows)[valid]) for rows, valid in rescaled)
+            rescaled = replace(self, records=records.on(None))._read_blocks()
+            yield from (place.rows(to_dense(rows)[valid]) for rows, valid in rescaled)
             return
-        for rows in records.placed_blocks(place, self._block_rows()):
+        for rows in records.read_placed_blocks(place, self._block_rows()):
             finite = rows.are_finite()
             kept = rows if finite.all() else rows[finite]
-            yield kept if (self.units == 1).all() else kept.over(self.units, LARGEST)
+            yield kept if (self.units == 1).all() else kept.divide_columns(self.units, LARGEST)
 
-    def _passing(self) -> Iterator[tuple[Rows, Mask]]:
-        """An invalid row is zero, or, where coordinates are apart and rows dense, whatever it was."""
+    def _read_blocks(self) -> Iterator[tuple[Rows, Mask]]:
+        """Read blocks; an invalid row is zero, or unchanged if the covariance is diagonal and rows are dense."""
         given: Iterator[tuple[Rows, Mask]]
         if self._stays_sparse():
             given = self.records.sparse_blocks()
         elif self.units is not None:
-            given = self.records.looked_at(self._block_rows())
+            given = self.records.read_raw_blocks(self._block_rows())
         else:
             given = self.records.blocks(self._block_rows())
-        return ((self._rescaled(rows), valid) for rows, valid in given)
+        return ((self._rescale(rows), valid) for rows, valid in given)
 
-    def _rescaled(self, rows: Rows) -> Rows:
-        """Of valid rows. Entry by entry the same quotients in sparse rows as in dense ones; zero stays zero."""
+    def _rescale(self, rows: Rows) -> Rows:
+        """Rescale valid rows. Sparse rows have the same quotients as dense ones; zero stays zero."""
         if self.units is not None and (self.units == 1).all():
             return rows  # no second copy of the entries
         if isinstance(rows, SparseRows) and self.units is not None:
             with np.errstate(all="ignore"):  # a warning or error could reveal records
                 quotients = rows.values / self.units[rows.columns]
             return rows.with_values(saturate(quotients))
-        rescaled = self._rescaling()(densely(rows))
+        rescaled = self._rescaling()(to_dense(rows))
         rescaled.setflags(write=False)
         return rescaled
 
     def _rescaling(self) -> Rescaling:
-        """A public map of finite dense rows."""
+        """Return the public map of finite dense rows."""
         if self.basis is None:
             return self.shape.rescaling()
-        return partial(_rotated_first, self.basis, self.shape.rescaling())
+        return partial(_rotate_first, self.basis, self.shape.rescaling())
 
     def _block_rows(self) -> int:
-        """As many whole tiles as fit."""
-        entries = _BLOCK_ENTRIES if self.records.are_at_hand else min(_MADE_ENTRIES, _BLOCK_ENTRIES)
+        """Return the rows of a block: as many whole tiles as fit."""
+        entries = _BLOCK_ENTRIES if self.records.is_plain_array else min(_MADE_ENTRIES, _BLOCK_ENTRIES)
         rows, tile = max(1, entries // self.dimension), _tile_rows(self.dimension)
         return max(rows - rows % tile, min(rows, tile))
 
     def _stays_sparse(self) -> bool:
-        """Whether the records are sparse and rescaling acts on each coordinate by itself."""
+        """Return whether the records are sparse and rescaling acts on each coordinate separately."""
         return self.records.is_sparse and self.units is not None
 
     def _keeps(self) -> bool:
-        """Whether rows are rescaled once and kept: not where a pass can as well divide them, or there are too many."""
+        """Return whether rows are rescaled once and kept: not if a pass can divide them, or there are too many."""
         return self.units is None and not self._is_large()
 
     def _is_large(self) -> bool:
-        """Whether every pass reads and rescales the records anew."""
+        """Return whether every pass reads and rescales the records again."""
         return self.records.streams or self._bytes() > KEPT_BYTES
 
     def _bytes(self) -> int:
@@ -169,9 +169,9 @@ class Space:
         return 8 * entries
 
 
-def _rotated_first(basis: Basis, rescaling: Rescaling, rows: Floats) -> Floats:
-    """What overflows saturates; what is then no number becomes zero: a function of its row alone."""
-    return rescaling(np.nan_to_num(basis.rotated(rows), copy=False, nan=0.0, posinf=LARGEST, neginf=-LARGEST))
+def _rotate_first(basis: Basis, rescaling: Rescaling, rows: Floats) -> Floats:
+    """Rotate and rescale; overflow saturates, and NaN becomes zero: a function of each row alone."""
+    return rescaling(np.nan_to_num(basis.rotate(rows), copy=False, nan=0.0, posinf=LARGEST, neginf=-LARGEST))
 
 
 def _on_block(
@@ -183,7 +183,7 @@ def _on_block(
     among: Mask | None,
     valid: Mask | None = None,
 ) -> Result:
-    """The work on a block; of one as it was read it is not known which rows are valid, unless all are."""
+    """Do the work on a block; for a raw block the valid rows are found here, unless all are."""
     if known_valid:
         valid = np.ones(len(rows), dtype=np.bool_)
     pieces = _pieces(rows, valid, among, rescaling, by_entry=by_entry)
@@ -191,15 +191,15 @@ def _on_block(
 
 
 def _sum_over(of_rows: Callable[[Rows], Integers], size: int, pieces: Iterator[Piece], count: int) -> Integers:
-    return _added(size, (of_rows(rows) for rows, _, _ in pieces))
+    return _add_up(size, (of_rows(rows) for rows, _, _ in pieces))
 
 
 def _sum_of_all(of_rows: Callable[[Rows], Integers], size: int, pieces: Iterator[Piece], count: int) -> Integers:
-    """Dense pieces one below the other: their sum is as long as the total."""
+    """Stack dense pieces into one table: the sum is as large as the total."""
     table, filled = np.empty(0), 0
     for rows, _, _ in pieces:
         if not isinstance(rows, np.ndarray):
-            return _added(size, map(of_rows, chain([rows], (others for others, _, _ in pieces))))
+            return _add_up(size, map(of_rows, chain([rows], (others for others, _, _ in pieces))))
         if not filled:
             table = np.empty((count, rows.shape[1]))
         table[filled : filled + len(rows)] = rows
@@ -207,15 +207,15 @@ def _sum_of_all(of_rows: Callable[[Rows], Integers], size: int, pieces: Iterator
     return of_rows(table[:filled]) if filled else np.zeros(size, dtype=np.int64)
 
 
-def _added(size: int, parts: Iterable[Integers]) -> Integers:
-    """Whole numbers: in any order, and as often as parts are merged."""
+def _add_up(size: int, parts: Iterable[Integers]) -> Integers:
+    """Sum whole numbers, in any order."""
     total = np.zeros(size, dtype=np.int64)
     for part in parts:
         total += part
     return total
 
 
-def _joined(parts: Iterable[Floats]) -> Floats:
+def _join(parts: Iterable[Floats]) -> Floats:
     return np.concatenate([np.zeros(0), *parts])
 
 
@@ -229,8 +229,8 @@ def _list_over(of_rows: Callable[[Rows], Floats], pieces: Iterator[Piece], count
 def _pieces(
     rows: Rows, valid: Mask | None, among: Mask | None, rescaling: Rescaling | None, *, by_entry: bool = False
 ) -> Iterator[Piece]:
-    """The valid rows, few at a time; sparse ones, and those on a device, all at once. The next piece may take the
-    memory of a dense one. `by_entry`: all rows, of coordinates that are apart; missing entries are NaN."""
+    """Yield the valid rows, few at a time; sparse rows, and those on a device, all at once.
+    The next piece may reuse the memory of a dense one. `by_entry`: all rows, with missing entries as NaN."""
     if among is not None:
         rows, valid = rows if among.all() else rows[among], None if valid is None else valid[among]
     at_once = rescaling is None and isinstance(rows, SparseRows | DeviceRows)
@@ -239,9 +239,9 @@ def _pieces(
     space = None if at_once or by_entry else np.empty((min(step, len(rows)), rows.shape[1]))
     for start in range(0, len(rows), max(1, step)):
         place = slice(start, start + step)
-        tile: Rows = rows[place] if rescaling is None else densely(rows[place])
+        tile: Rows = rows[place] if rescaling is None else to_dense(rows[place])
         if by_entry:
-            yield with_gaps(tile), place, np.ones(len(tile), dtype=np.bool_)
+            yield mark_missing(tile), place, np.ones(len(tile), dtype=np.bool_)
             continue
         finite = are_finite(tile) if valid is None else valid[place]
         if finite.any():
@@ -251,15 +251,15 @@ def _pieces(
                 kept = tile.take(np.flatnonzero(finite), axis=0, out=out, mode="clip")  # "raise" would make a copy
             elif not finite.all():
                 kept = tile[finite]
-            yield (kept if rescaling is None else rescaling(densely(kept))), place, finite
+            yield (kept if rescaling is None else rescaling(to_dense(kept))), place, finite
 
 
 def _tile_rows(width: int) -> int:
-    return max(_FEWEST, _TILE_ENTRIES // width)
+    return max(_MIN_TILE_ROWS, _TILE_ENTRIES // width)
 
 
 def _with_parts(blocks: Iterator[tuple[Rows, Mask]], among: Mask | None) -> Iterator[tuple[Rows, Mask | None, Mask]]:
-    """Each block with its part of a mask of all rows."""
+    """Yield each block with its part of a mask of all rows."""
     start = 0
     for rows, valid in blocks:
         yield rows, None if among is None else among[start : start + len(rows)], valid

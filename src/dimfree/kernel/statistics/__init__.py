@@ -1,1 +1,1 @@
-"""The integer statistics of the queries, and how far one record moves each. No noise is drawn here."""
+"""The integer statistics of the queries, and the sensitivity of each. No noise is drawn here."""

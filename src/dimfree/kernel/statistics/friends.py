@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
-from dimfree.data.blocks import IntegerRows, Mask, Rows, SparseRows, Table, densely, minus
+from dimfree.data.blocks import IntegerRows, Mask, Rows, SparseRows, Table, subtract_rows, to_dense
 from dimfree.data.extras import sparse
-from dimfree.data.gpu.rows import DeviceRows, Tensor, beside, here, namespace, parts
+from dimfree.data.gpu.rows import DeviceRows, Tensor, copy_to_device_of, fetch_array, namespace, parts
 from dimfree.threads import cores, in_order
 
 RADIUS = 2**20  # the friend radius, in steps
@@ -30,26 +30,26 @@ _TILE = 2**18  # the same for a whole table, by threads
 _CELLS = 2**20  # entries of a working block; every thread has some
 _FEW_CELLS = 2**18  # the same, where a pass over them follows at once
 _CROWDED = 16  # a column stored by more than one row in so many is multiplied as a dense one
-_CENTRE_SAMPLE = 129
+_CENTER_SAMPLE = 129
 _TRIED = 128  # rows and columns of a trial product
 SMALL = 2**24  # multiplications: so few are done in a few milliseconds, on one thread
 _UNTHREADED = 2**18  # multiplications that OpenBLAS does without its threads; these, once woken, wait busily for 50 ms
 
 
 def are_on_grid(largest: Floats, step: float) -> Mask:
-    """Which records the grid of this step reaches, by the largest absolute value of each."""
+    """Return which records are on the grid of this step, by the largest absolute value of each."""
     return largest < EDGE * step
 
 
 def rows_to_steps(rows: Rows, step: float) -> IntegerRows:
-    """Rows in whole steps; zero stays zero, so sparse rows stay sparse."""
+    """Round rows to whole steps; zero stays zero, so sparse rows stay sparse."""
     if isinstance(rows, DeviceRows):
         return rows.to_steps(step, EDGE)
     return rows.with_values(to_steps(rows.values, step)) if isinstance(rows, SparseRows) else to_steps(rows, step)
 
 
 def to_steps(rows: NDArray[np.float64], step: float) -> NDArray[np.int64]:
-    """Rounded to whole steps, elementwise, and held within the edge."""
+    """Round to whole steps, elementwise, and clip to the edge."""
     with np.errstate(all="ignore"):  # a warning or error could reveal records
         steps = rows / step
         np.clip(np.rint(steps, out=steps), -EDGE, EDGE, out=steps)
@@ -57,8 +57,8 @@ def to_steps(rows: NDArray[np.float64], step: float) -> NDArray[np.int64]:
     return steps.astype(np.int64)
 
 
-def overwritten(rows: Floats, kept: Mask, step: float) -> Integers:
-    """The rows kept, in whole steps, in place of the first of them: there is no second table."""
+def overwrite_with_steps(rows: Floats, kept: Mask, step: float) -> Integers:
+    """Write the rows kept, in whole steps, over the first rows: no second table is needed."""
     values, chunk, filled = rows.view(np.int64), max(1, _TILE // rows.shape[1]), 0
     parts = [slice(start, start + chunk) for start in range(0, len(rows), chunk)]
 
@@ -74,23 +74,23 @@ def overwritten(rows: Floats, kept: Mask, step: float) -> Integers:
 
 
 def partners_are_friends(left: Rows, right: Rows, step: float) -> Mask:
-    """The predicate of `friends`, for each row of the one and its partner in the other, all on the grid."""
+    """Decide for each row and its partner in the other table, all on the grid, whether they are friends."""
     if not (isinstance(left, np.ndarray) and isinstance(right, np.ndarray)):
-        return within_radius(minus(rows_to_steps(left, step), rows_to_steps(right, step)))
+        return within_radius(subtract_rows(rows_to_steps(left, step), rows_to_steps(right, step)))
     apart = _in_steps(left, step, _in_steps(right, step))
     return np.asarray(np.einsum("ij,ij->i", apart, apart) <= float(RADIUS) ** 2)
 
 
 def by_products(table: Floats, about: Floats, rows: slice, columns: slice, step: float) -> tuple[Mask, Mask]:
-    """Of the pairs of a tile: which have two records near the center, and which of those are friends, by products."""
-    centre = _in_steps(about, step)
+    """Return which pairs of a tile have two records near the center, and which of those are friends, by products."""
+    center = _in_steps(about, step)
     products = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
     left_squares, right_squares = np.zeros(products.shape[0]), np.zeros(products.shape[1])
     across = max(1, _STEP_CELLS // max(products.shape))
-    for start in range(0, len(centre), across):
+    for start in range(0, len(center), across):
         block = slice(start, start + across)
-        left = _in_steps(table[rows, block], step, centre[block])
-        right = left if rows == columns else _in_steps(table[columns, block], step, centre[block])
+        left = _in_steps(table[rows, block], step, center[block])
+        right = left if rows == columns else _in_steps(table[columns, block], step, center[block])
         products += left @ right.T
         left_squares += np.einsum("ij,ij->i", left, left)
         right_squares += np.einsum("ij,ij->i", right, right)
@@ -101,7 +101,7 @@ def by_products(table: Floats, about: Floats, rows: slice, columns: slice, step:
 
 
 def _in_steps(rows: Floats, step: float, origin: Floats | float = 0.0) -> Floats:
-    """Rows in whole steps about whole steps, as floats: exact up to 2^53, and at least that beyond."""
+    """Return rows in whole steps minus whole steps, as floats: exact up to 2^53, and at least that beyond."""
     steps = rows / step
     np.rint(steps, out=steps)
     steps -= origin
@@ -109,13 +109,15 @@ def _in_steps(rows: Floats, step: float, origin: Floats | float = 0.0) -> Floats
 
 
 def within_radius(offsets: IntegerRows) -> Mask:
-    """|offset|² <= RADIUS² for whole-number rows, in any dimension. Differences that are too far already are cut to
-    RADIUS + 1; float64 adds the squares exactly up to 2^53 and stays above RADIUS² = 2^40 once it is there."""
+    """Return |offset|² <= RADIUS² for whole-number rows, in any dimension.
+
+    Larger differences are cut to RADIUS + 1; float64 sums squares exactly up to 2^53, and stays above RADIUS² = 2^40.
+    """
     if isinstance(offsets, SparseRows):
-        return np.asarray(offsets.sums(_near(offsets.values) ** 2) <= float(RADIUS) ** 2)
+        return np.asarray(offsets.sum_rows(_near(offsets.values) ** 2) <= float(RADIUS) ** 2)
     if isinstance(offsets, DeviceRows):
         far = offsets.tensor.abs().clamp_(max=RADIUS + 1).to(namespace(offsets.tensor).float64)
-        return here(far.square_().sum(1) <= float(RADIUS) ** 2)
+        return fetch_array(far.square_().sum(1) <= float(RADIUS) ** 2)
     near = _near(offsets)
     return np.einsum("ij,ij->i", near, near) <= float(RADIUS) ** 2
 
@@ -124,20 +126,22 @@ def _near(offsets: Integers) -> Floats:
     return np.minimum(np.abs(offsets), RADIUS + 1).astype(np.float64)
 
 
-def about(records: Table, centre: Table) -> "Offsets":
-    """The records about a center, a table of one row."""
+def about(records: Table, center: Table) -> "Offsets":
+    """Return the records minus a center, a table of one row."""
     if isinstance(records, SparseRows):
-        return SparseOffsets.of(minus(records, centre))
+        return SparseOffsets.of(subtract_rows(records, center))
     if isinstance(records, DeviceRows):
-        return DeviceOffsets((records - DeviceRows(beside(records.tensor, densely(centre)))).floats().tensor)
-    return DenseOffsets(records, densely(centre)[0])
+        return DeviceOffsets(
+            (records - DeviceRows(copy_to_device_of(records.tensor, to_dense(center)))).floats().tensor
+        )
+    return DenseOffsets(records, to_dense(center)[0])
 
 
 def middle(records: Table) -> Table:
-    """A centre that most records are near, if there is one: coordinate by coordinate a median of some records."""
-    some = slice(None, None, max(1, len(records) // _CENTRE_SAMPLE))
+    """Return a center that most records are near, if there is one: the coordinatewise median of some records."""
+    some = slice(None, None, max(1, len(records) // _CENTER_SAMPLE))
     if not isinstance(records, SparseRows):
-        return _median(densely(records[some]))
+        return _median(to_dense(records[some]))
     stored = np.bincount(records.columns, minlength=records.shape[1])
     filled = np.flatnonzero(2 * stored > len(records))  # zero elsewhere: subtracting it adds few entries
     values = _median(records[some][:, filled].toarray())[0]
@@ -145,7 +149,7 @@ def middle(records: Table) -> Table:
 
 
 def _median(sample: NDArray[Any]) -> NDArray[Any]:
-    """A table of one row, of zeros if there is no row."""
+    """Return the median as a table of one row, of zeros if there is no row."""
     place = len(sample) // 2
     return np.sort(sample, axis=0)[place : place + 1].sum(axis=0, keepdims=True)
 
@@ -155,10 +159,10 @@ class DenseOffsets:
     """Private: offsets are formed block by block, never all at once."""
 
     records: NDArray[Any]
-    centre: NDArray[Any]
+    center: NDArray[Any]
 
     def squares(self) -> Floats:
-        rows = max(1, _FEW_CELLS // len(self.centre))
+        rows = max(1, _FEW_CELLS // len(self.center))
 
         def of_some(start: int) -> Floats:
             offsets = self._offsets(slice(start, start + rows), slice(None))
@@ -167,10 +171,10 @@ class DenseOffsets:
         return np.concatenate([np.zeros(0), *in_order(of_some, range(0, len(self.records), rows), cores())])
 
     def products(self, rows: Integers, columns: Integers) -> Floats:
-        """Accumulated over blocks of coordinates."""
+        """Sum inner products over blocks of coordinates."""
         total = np.zeros((len(rows), len(columns)))
         width = max(1, _CELLS // max(len(rows), len(columns)))
-        for start in range(0, len(self.centre), width):
+        for start in range(0, len(self.center), width):
             block = slice(start, start + width)
             left = self._offsets(rows, block)
             right = left if np.array_equal(rows, columns) else self._offsets(columns, block)
@@ -180,8 +184,8 @@ class DenseOffsets:
     def in_32_bits(
         self, block: slice, factors: Floats, threads: int, memory: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """Some coordinates of all records, each record times its factor, in memory that is large enough."""
-        width = len(self.centre[block])
+        """Return some coordinates of all records, each record times its factor, in the given memory."""
+        width = len(self.center[block])
         part = memory[: len(self.records) * width].reshape(-1, width)
 
         def fill(some: slice) -> None:
@@ -192,15 +196,15 @@ class DenseOffsets:
         return part
 
     def _offsets(self, rows: Integers | slice, block: slice) -> Floats:
-        """Differences in the records' own type, then as floats, without an array of either in between."""
+        """Subtract in the records' own type, and store as floats, without an array in between."""
         some = self.records[rows if isinstance(rows, slice) else as_slice(rows), block]
         offsets = np.empty(some.shape)
-        kind = np.result_type(self.records, self.centre)
-        return np.subtract(some, self.centre[block], out=offsets, dtype=kind, casting="unsafe")
+        kind = np.result_type(self.records, self.center)
+        return np.subtract(some, self.center[block], out=offsets, dtype=kind, casting="unsafe")
 
 
 def product(left: Floats, right: Floats) -> Floats:
-    """left @ right.T, a small one in pieces that need no threads."""
+    """Return left @ right.T, a small one in pieces that need no threads."""
     rows = max(1, _UNTHREADED // max(right.size, 1))
     if rows >= len(left) or len(left) * right.size > SMALL:
         return left @ right.T
@@ -212,9 +216,9 @@ def product(left: Floats, right: Floats) -> Floats:
 
 @cache
 def float32_is_whole(multiply: Callable[[Any, Any], Any] = np.matmul) -> bool:
-    """Whether products in 32 bits keep all 24 bits of a number here: a library may be set to shorten them for speed.
-    Tried on products of 24 bits: of two numbers of 12 bits, and of 24 bits and one. Every entry has one term. The first
-    shows what is lost of a product, the others what is lost of a number."""
+    """Return whether products in 32 bits keep all 24 bits of a number here: a library may shorten them for speed.
+    Tested on products of 24 bits: of two numbers of 12 bits, and of 24 bits and one. Every entry has one term. The
+    first shows the loss of a product, the others the loss of a number."""
     places, one = np.arange(_TRIED), np.ones(_TRIED)
     long = 2.0**23 + 1 + 65498 * places  # odd, of 24 bits: two parts of 11 bits do not hold them
     trials = [(2049 + 2 * places, 4095 - 2 * places), (long, one), (one, long)]
@@ -227,7 +231,7 @@ def float32_is_whole(multiply: Callable[[Any, Any], Any] = np.matmul) -> bool:
 
 
 def as_slice(rows: Integers) -> Integers | slice:
-    """The same rows; consecutive ones by their bounds, so that they are not copied."""
+    """Return the same rows; consecutive ones by their bounds, so that they are not copied."""
     if len(rows) == 1 or (len(rows) and (np.diff(rows) == 1).all()):
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return rows
@@ -235,7 +239,7 @@ def as_slice(rows: Integers) -> Integers | slice:
 
 @dataclass(frozen=True, repr=False)
 class SparseOffsets:
-    """Private: the offsets apart by column, those that many rows store and the others; any part has any rows."""
+    """Private: offsets split by column into those that many rows store and the others."""
 
     crowded: Any  # SciPy's csr_array of floats
     others: Any
@@ -247,7 +251,7 @@ class SparseOffsets:
         stored = np.bincount(offsets.columns, minlength=offsets.shape[1])
         crowded = stored * _CROWDED > len(offsets)
         apart = (entries.matrix[:, np.flatnonzero(which)] for which in (crowded, ~crowded))
-        return cls(next(apart), next(apart), entries.sums(entries.values**2))
+        return cls(next(apart), next(apart), entries.sum_rows(entries.values**2))
 
     def squares(self) -> Floats:
         return self.sums
@@ -264,14 +268,14 @@ class SparseOffsets:
 
 @dataclass(frozen=True, repr=False)
 class DeviceOffsets:
-    """Private: a tensor of float64, all at once. Of floats the error is covered by `distances`, whatever the order."""
+    """Private: a tensor of float64, all at once. `distances` covers the float error of any order."""
 
     tensor: Tensor
 
     def squares(self) -> Floats:
         torch, rows = namespace(self.tensor), DeviceRows(self.tensor)
         found = [self.tensor[part].square().sum(1) for part in parts(rows)]
-        return here(torch.cat([*found, torch.zeros(0, dtype=torch.float64, device=self.tensor.device)]))
+        return fetch_array(torch.cat([*found, torch.zeros(0, dtype=torch.float64, device=self.tensor.device)]))
 
     def products(self, rows: Integers, columns: Integers) -> Tensor:
         left, right = (DeviceRows(self.tensor)[which].tensor for which in (rows, columns))

@@ -13,23 +13,23 @@ from typing import Any
 import numpy as np
 
 from dimfree._types import Floats, Integers
-from dimfree.accounting.budget import Neighbours
-from dimfree.data.blocks import Columns, Mask, Rows, densely
-from dimfree.data.gpu.rows import namespace, rooted
-from dimfree.kernel.rows.clip import BALL, clipped_total, squares
+from dimfree.accounting.budget import Neighbors
+from dimfree.data.blocks import Columns, Mask, Rows, to_dense
+from dimfree.data.gpu.rows import namespace, take_roots
+from dimfree.kernel.rows.clip import BALL, squares, total_clipped
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.clipped_sum import Centred, for_columns
+from dimfree.kernel.statistics.clipped_sum import Centered, for_columns
 
-SCORE_SENSITIVITY = {Neighbours.ADD_REMOVE: 1.0, Neighbours.REPLACE_ONE: math.sqrt(2)}  # of a clipped sum (P10)
-_PROBES, _FEWEST_PROBES = 256, 48  # records, at most and at least, for a good first unit
+SCORE_SENSITIVITY = {Neighbors.ADD_REMOVE: 1.0, Neighbors.REPLACE_ONE: math.sqrt(2)}  # of a clipped sum (P10)
+_PROBES, _MIN_PROBES = 256, 48  # records, at most and at least, for a good first unit
 _PROBED = 2**20  # entries of theirs
 
 
 def _become_phi(u: Any) -> Any:
-    """φ, u up to 1, then 2√u - 1, of fresh memory, which it overwrites; roots take long, and few entries need one."""
+    """Overwrite u by φ(u): u up to 1, then 2√u - 1; roots take long, and few entries need one."""
     if not isinstance(u, np.ndarray):  # on a device it is quicker to take all roots
         xp = namespace(u)
-        slow = rooted(xp.clip(u, 1, None))
+        slow = take_roots(xp.clip(u, 1, None))
         slow *= 2
         slow -= 1
         return xp.minimum(u, slow, out=slow)  # up to 1 `slow` is 1; beyond, 2√u - 1 <= u, also as rounded
@@ -44,15 +44,15 @@ def phi_inverse(v: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Scoring(Centred):
+class Scoring(Centered):
     """Public: the center, the guessed standard deviations (`scale`, the g above), and the norm C of a score."""
 
     norm: float
 
     def scores(self, unit: float, values: Floats, columns: Columns, step: float = 1.0) -> Floats:
-        """φ of squared offsets in units of R·g², in steps; one entry at a time."""
+        """Return φ of squared offsets in units of R·g², in steps; one entry at a time."""
         with np.errstate(all="ignore"):
-            squares = values - for_columns(self.centre, values, columns)
+            squares = values - for_columns(self.center, values, columns)
             squares *= squares
             squares *= for_columns(1 / np.asarray(unit * np.square(self.scale)), values, columns)
             scores = _become_phi(squares)
@@ -61,26 +61,26 @@ class Scoring(Centred):
 
 
 def total_scores(space: Space, scoring: Scoring, unit: float) -> Integers:
-    """The sum of clipped scores, in steps of norm / BALL. Private. Exact, in any order of blocks."""
-    return space.summed(partial(_clipped_total, scoring.before(space.units), unit), space.dimension)
+    """Sum the clipped scores, in steps of norm / BALL. Private. Exact, in any order of blocks."""
+    return space.sum_over(partial(_total_clipped, scoring.before(space.units), unit), space.dimension)
 
 
-def _clipped_total(scoring: Scoring, unit: float, rows: Rows) -> Integers:
-    return clipped_total(rows, scoring.norm, partial(scoring.scores, unit))
+def _total_clipped(scoring: Scoring, unit: float, rows: Rows) -> Integers:
+    return total_clipped(rows, scoring.norm, partial(scoring.scores, unit))
 
 
 class ScoreLengths:
-    """Private: how many scores are clipped at any unit; records whose decision follows from other units are not scored.
-    A score shrinks as its unit grows, also as rounded: what is clipped at one unit is clipped at all smaller ones. An
+    """Private: the number of scores that are clipped at a unit. Records decided by other units are not scored again.
+    A score shrinks as its unit grows, also as rounded: a score clipped at one unit is clipped at all smaller ones. An
     invalid record has the score 0."""
 
     def __init__(self, space: Space, scoring: Scoring) -> None:
         self.space, self.scoring = space, scoring.before(space.units)
-        self._clipped = np.zeros(0)  # of each record the largest unit that clips its score, of those asked so far
+        self._clipped = np.zeros(0)  # of each record the largest unit that clips its score, of the units so far
         self._whole = np.zeros(0)  # and the smallest that does not
 
     def clipped(self, unit: float) -> int:
-        """How many scores are clipped at this unit."""
+        """Count the scores that are clipped at this unit."""
         if not len(self._clipped):
             self._decide(unit, None)
         elif (doubtful := (self._clipped < unit) & (unit < self._whole)).any():
@@ -88,11 +88,11 @@ class ScoreLengths:
         return int(np.count_nonzero(unit <= self._clipped))
 
     def likely_unit(self, grid: Floats, share: float) -> float:
-        """The unit at which this share of the first few records is clipped: a good first unit."""
-        enough = min(_PROBES, max(_FEWEST_PROBES, _PROBED // self.space.dimension))
+        """Return the unit at which this share of the first few records is clipped: a good first unit."""
+        enough = min(_PROBES, max(_MIN_PROBES, _PROBED // self.space.dimension))
         rows: Rows = next(self.space.valid_blocks(), np.zeros((0, self.space.dimension)))[:enough]
         if self.space.units is not None and (self.space.units != 1).any():
-            rows = densely(rows) * self.space.units  # as they were before, up to rounding
+            rows = to_dense(rows) * self.space.units  # as they were before, up to rounding
         low, high = 0, len(grid) - 1
         while high - low > 1:
             middle = (low + high) // 2
@@ -105,7 +105,9 @@ class ScoreLengths:
     def _decide(self, unit: float, among: Mask | None) -> None:
         """Score these records, or all, at this unit."""
         step, scores = self.scoring.norm / BALL, partial(self.scoring.scores, unit)
-        outside = self.space.listed(partial(squares, step=step, entrywise=scores), among) > float(BALL) ** 2  # exact
+        outside = (
+            self.space.map_records(partial(squares, step=step, entrywise=scores), among) > float(BALL) ** 2
+        )  # exact
         if among is None:
             self._clipped, self._whole = np.zeros(len(outside)), np.full(len(outside), math.inf)
             among = np.ones(len(outside), dtype=np.bool_)

@@ -1,8 +1,8 @@
 """One soft histogram for every column: each entry is divided between its two nearest cells (P19).
 
 An entry at the share f of the way from one cell to the next gives cos(πf/2) to the first and sin(πf/2) to the second.
-So it is a vector of norm at most 1, whatever the number of cells, and a small move of the entry is a small move of the
-histogram. The weights are floored whole numbers, so sums are exact. Proof: proofs/statistics/soft_histogram.md.
+So it is a vector of norm at most 1, whatever the number of cells, and a small change of the entry is a small change
+of the histogram. The weights are floored whole numbers, so sums are exact. Proof: proofs/statistics/soft_histogram.md.
 """
 
 import math
@@ -15,42 +15,42 @@ from numpy.typing import NDArray
 
 from dimfree._types import Floats, Integers
 from dimfree.data.blocks import ALL, Columns, Rows, SparseRows
-from dimfree.data.gpu.rows import DeviceRows, beside, here, namespace, parts
+from dimfree.data.gpu.rows import DeviceRows, copy_to_device_of, fetch_array, namespace, parts
 from dimfree.kernel.rows.space import Space
-from dimfree.kernel.statistics.clipped_sum import Centred, for_columns
+from dimfree.kernel.statistics.clipped_sum import Centered, for_columns
 
 STEP = 2**20  # the norm of one entry's weights, in whole numbers
-_LARGE = 2**19  # cells of all columns: so many are summed over more rows at a time
-_FEW = 2**17  # parts of all columns: so many are counted tile by tile
-_MOST = 2**20  # parts of all columns, up to which entries are counted before they are weighed
-_TILE = 2**18  # entries whose places are found at a time
+_LARGE = 2**19  # cells of all columns, from which sums are taken over more rows at a time
+_FEW = 2**17  # parts of all columns, up to which entries are counted tile by tile
+_MAX_PARTS = 2**20  # parts of all columns, up to which entries are counted before they are weighed
+_TILE = 2**18  # entries whose positions are computed at a time
 _BITS = 6
 PARTS = 2**_BITS  # between two cells: entries are rounded down to these
 _FRACTION_BITS, _BIAS = 52, 1023  # of a float of 64 bits: 2^e·(1 + f/2^52), stored as (e + 1023)·2^52 + f
-_INFINITE = 2047 << _FRACTION_BITS  # infinity as a whole number; what is no number is above it
+_INFINITE = 2047 << _FRACTION_BITS  # infinity as a whole number; NaN is above it
 _TURN = np.pi / 2 * np.arange(PARTS) / PARTS
 _HERE, _NEXT = np.floor(STEP * np.cos(_TURN)), np.floor(STEP * np.sin(_TURN))  # cos² + sin² = 1, rounded down
 
 
 @dataclass(frozen=True)
 class Magnitudes:
-    """Cells of a factor 8 for |x|, and the first cell for zeros and what is smaller than all others. Between powers of
-    two the place is linear in |x|: no logarithm, whose last bit could depend on the batch. So is a float's exponent and
-    fraction, read as one whole number."""
+    """Cells of a factor 8 for |x|, and the first cell for zeros and all smaller values. Between powers of
+    two the position is linear in |x|, like exponent and fraction of a float read as one whole number: no logarithm,
+    whose last bit could depend on the batch."""
 
     lowest: ClassVar[int] = -60  # of the exponents, to base 2: 1e-18
     octaves: ClassVar[int] = 3
     cells: ClassVar[int] = 51  # up to 2^90 = 1e27
 
     def places(self, values: Any, columns: Columns) -> Any:
-        """Of 64-bit floats, in parts of a cell: 0 is the first cell, PARTS·(cells - 1) the last; NaN if missing."""
+        """Return positions in parts of a cell: 0 is the first cell, PARTS·(cells - 1) the last; NaN if missing."""
         xp = namespace(values)
-        levels = values.view(xp.int64) & (2**63 - 1)  # of |x|; a GPU's `abs` keeps the sign of what is no number
+        levels = values.view(xp.int64) & (2**63 - 1)  # of |x|; a GPU's `abs` keeps the sign of NaN
         gaps = len(levels) and levels.max() > _INFINITE
         levels -= (_BIAS + self.lowest) << _FRACTION_BITS  # from the lowest on, 2^52 to an octave
         small = levels < 0
         places = levels.astype(np.float64) if xp is np else levels.to(xp.float64)
-        del levels  # what gaps take below is no more than that
+        del levels  # missing values take no more memory below
         places *= PARTS * (1 / self.octaves) * 2.0**-_FRACTION_BITS
         places += PARTS
         if small.any():
@@ -61,14 +61,14 @@ class Magnitudes:
 
 
 @dataclass(frozen=True)
-class Offsets(Centred):
+class Offsets(Centered):
     """Cells one `scale` wide about the center of each column: (x - c)/scale, within the first and last cell."""
 
     cells: ClassVar[int] = 6
     middle: ClassVar[float] = 2.5
 
     def places(self, values: Any, columns: Columns) -> Any:
-        offsets = values - for_columns(self.centre, values, columns)
+        offsets = values - for_columns(self.center, values, columns)
         offsets *= for_columns(PARTS / np.asarray(self.scale), values, columns)
         offsets += PARTS * self.middle
         return offsets
@@ -78,10 +78,10 @@ Cells = Magnitudes | Offsets  # a public row of cells; `places` acts on each ent
 
 
 def soft_histograms(space: Space, cells: Cells, which: NDArray[np.intp]) -> Integers:
-    """Σ of the weights of all valid records, (columns, cells), in 1/STEP. Private; exact, in any order of blocks."""
+    """Sum the weights of all valid records, (columns, cells), in 1/STEP. Private; exact, in any order of blocks."""
     size = len(which) * cells.cells
-    tiles = size * PARTS <= _FEW or _MOST < size * PARTS < _LARGE * PARTS
-    return space.summed(partial(_sums_of, cells, which), size, tiles=tiles).reshape(len(which), cells.cells)
+    tiles = size * PARTS <= _FEW or _MAX_PARTS < size * PARTS < _LARGE * PARTS
+    return space.sum_over(partial(_sums_of, cells, which), size, tiles=tiles).reshape(len(which), cells.cells)
 
 
 def _sums_of(cells: Cells, which: NDArray[np.intp], rows: Rows) -> Integers:
@@ -91,12 +91,12 @@ def _sums_of(cells: Cells, which: NDArray[np.intp], rows: Rows) -> Integers:
             return _sparse_sums(cells, seen)
         if isinstance(seen, DeviceRows):
             return _device_sums(cells, seen)
-        return _tallied(_where(cells, seen), size)
+        return _tally(_where(cells, seen), size)
 
 
 def _where(cells: Cells, rows: Floats) -> Integers:
-    """For each entry of dense rows its part of a cell, among those of all columns; for a missing one the next number,
-    so that what counts them takes the same memory."""
+    """Return for each entry of dense rows its part of a cell, among those of all columns; for a missing one the next
+    number, so that counting takes the same memory."""
     where, size = np.empty(rows.shape, dtype=np.intp), rows.shape[1] * cells.cells
     kind = np.int32 if 2 * size * PARTS < 2**31 else np.int64  # short numbers, if twice as many parts fit them
     firsts = np.arange(rows.shape[1], dtype=kind) * (cells.cells * PARTS)  # the first part of each column
@@ -112,26 +112,26 @@ def _where(cells: Cells, rows: Floats) -> Integers:
 
 
 def weights_of(cells: Cells, values: Floats) -> Floats:
-    """The histograms of a table of public values, one for each column, where an entry has the norm 1."""
+    """Return the histograms of a table of public values, one for each column; an entry has norm 1."""
     which = np.arange(values.shape[1])
     return _sums_of(cells, which, values).reshape(len(which), cells.cells) / STEP
 
 
 def _parts(places: Any, cells: int, size: int, kind: Any = np.int64) -> Any:
-    """Places rounded down, within the row of cells; NaN lies beyond all `size` cells. Overwrites an array of places."""
+    """Round positions down, within the row of cells; NaN goes beyond all `size` cells. Overwrites its argument."""
     xp, most = namespace(places), (cells - 1) * PARTS - 1
     if xp is not np:
         return xp.nan_to_num(xp.clip(xp.floor(places), 0, most), nan=size * PARTS).to(xp.int64)
-    np.clip(places, 0, most, out=places)  # keeps what is no number
+    np.clip(places, 0, most, out=places)  # keeps NaN
     if np.isnan(places.min(initial=0)):
         places[np.isnan(places)] = size * PARTS
     return places.astype(kind)  # toward zero: rounded down
 
 
-def _tallied(where: Integers, size: int) -> Integers:
-    """The weights of entries, each given by its part of a cell. Whole numbers below 2^53: exact as floats. Few parts (a
-    public number) are counted first, and weighed together. A missing entry lies beyond the cells."""
-    if size * PARTS <= _MOST:
+def _tally(where: Integers, size: int) -> Integers:
+    """Sum the weights of entries, each given by its part of a cell. Whole numbers below 2^53: exact as floats.
+    Few parts (a public number) are counted first, and weighed together. A missing entry lies beyond the cells."""
+    if size * PARTS <= _MAX_PARTS:
         counted = np.bincount(where, minlength=size * PARTS + 1)[: size * PARTS].reshape(-1, PARTS)
         total, following = (counted @ weights.astype(np.int64) for weights in (_HERE, _NEXT))
         total[1:] += following[:-1]
@@ -143,27 +143,27 @@ def _tallied(where: Integers, size: int) -> Integers:
 
 
 def _sparse_sums(cells: Cells, rows: SparseRows) -> Integers:
-    """The stored entries, and one zero for every entry that is not stored."""
+    """Sum the stored entries, and one zero for every entry that is not stored."""
     width, size = rows.shape[1], rows.shape[1] * cells.cells
     first = np.arange(width) * cells.cells * PARTS
     stored = _parts(cells.places(rows.values, rows.columns), cells.cells, size) + first[rows.columns]
     cell, part = np.divmod(_parts(cells.places(np.zeros(width), ALL), cells.cells, size) + first, PARTS)
     unstored = len(rows) - np.bincount(rows.columns, minlength=width)
-    cell = np.minimum(cell, size)  # beyond all cells, where not even the place of zero is a number
-    total = np.append(_tallied(stored, size), [0, 0])
+    cell = np.minimum(cell, size)  # beyond all cells, if the position of zero is NaN
+    total = np.append(_tally(stored, size), [0, 0])
     total[cell] += unstored * _HERE[part].astype(np.int64)
     total[cell + 1] += unstored * _NEXT[part].astype(np.int64)
     return total[:size]
 
 
 def _device_sums(cells: Cells, rows: DeviceRows) -> Integers:
-    """On the device; sums of whole numbers below 2^53, so that their order does not matter."""
+    """Sum on the device: whole numbers below 2^53, so that their order does not matter."""
     torch, size = namespace(rows.tensor), rows.shape[1] * cells.cells
-    first = beside(rows.tensor, np.arange(rows.shape[1]) * cells.cells * PARTS)
+    first = copy_to_device_of(rows.tensor, np.arange(rows.shape[1]) * cells.cells * PARTS)
     total = torch.zeros(size + 1, dtype=torch.float64, device=rows.tensor.device)
     for piece in parts(rows):
         where = (_parts(cells.places(rows.tensor[piece], ALL), cells.cells, size) + first).ravel()
         cell, part = (where // PARTS).clamp_(max=size), where % PARTS
-        total += torch.bincount(cell, beside(rows.tensor, _HERE)[part], size + 1)
-        total[1:] += torch.bincount(cell, beside(rows.tensor, _NEXT)[part], size + 1)[:-1]
-    return here(total[:size].to(torch.int64))
+        total += torch.bincount(cell, copy_to_device_of(rows.tensor, _HERE)[part], size + 1)
+        total[1:] += torch.bincount(cell, copy_to_device_of(rows.tensor, _NEXT)[part], size + 1)[:-1]
+    return fetch_array(total[:size].to(torch.int64))

@@ -1,7 +1,7 @@
-"""The friend radius of a known spectrum, by public simulation. Sees no record.
+"""The friend radius of a known spectrum, by public simulation. Reads no record.
 
-A record drawn from N(0, A), A with eigenvalues `spectrum`, sees a share of the others within each radius. The radius
-must leave almost every record with enough friends; only accuracy and the chance of a refusal depend on it.
+A record drawn from N(0, A), A with eigenvalues `spectrum`, has a share of the others within each radius. The radius
+must leave almost every record enough friends; only accuracy and the probability of a refusal depend on it.
 """
 
 import math
@@ -15,7 +15,7 @@ from dimfree._types import Floats
 from dimfree.programs.choose import constants as c
 from dimfree.simulation import public_simulation
 
-_PROBES = 32  # seen to at a time: their distances stay near a core
+_PROBES = 32  # processed at a time: their distances stay in a core's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,40 +26,40 @@ class FriendRadii:
     _typical: dict[float, float] = field(default_factory=dict, init=False, repr=False)
     _ranks: dict[int, tuple[Floats, float, float]] = field(default_factory=dict, init=False, repr=False)
 
-    def radius(self, friend_share: float, expected_losers: float, count: float) -> float:
-        """The radius at which all but `expected_losers` of `count` records see `friend_share` of the others."""
+    def radius(self, friend_share: float, friendless: float, count: float) -> float:
+        """Return the radius at which all but `friendless` of `count` records have `friend_share` of the others."""
         margin = 2 * math.sqrt(friend_share * (1 - friend_share) / count)  # error of the share, common to all
         wanted = min(friend_share + margin, 1 - 0.5 / c.FRIEND_OTHERS)
         values, start, scale = self._at_rank(min(int(wanted * c.FRIEND_OTHERS), c.FRIEND_OTHERS - 1))
-        exceedance = c.LOSERS_USED * expected_losers / count
-        if exceedance >= c.FITTED_TAIL:
+        exceedance = c.FRIENDLESS_USED * friendless / count
+        if exceedance >= c.FITTED_TAIL_SHARE:
             return math.sqrt(float(values[_rank(values, exceedance)]))
-        return math.sqrt(start + scale * math.log(c.FITTED_TAIL / max(exceedance, 1e-12)))
+        return math.sqrt(start + scale * math.log(c.FITTED_TAIL_SHARE / max(exceedance, 1e-12)))
 
     def _at_rank(self, rank: int) -> tuple[Floats, float, float]:
-        """(ascending squared distances to the others of this rank, start and scale of their exponential tail); kept."""
+        """Return (ascending squared distances at this rank, start and scale of their exponential tail); cached."""
         if rank not in self._ranks:
             values = np.sort(self.squared[:, rank])
-            start = float(values[_rank(values, c.FITTED_TAIL)])
-            beyond = values[int((1 - c.FITTED_TAIL) * len(values)) :]
+            start = float(values[_rank(values, c.FITTED_TAIL_SHARE)])
+            beyond = values[int((1 - c.FITTED_TAIL_SHARE) * len(values)) :]
             self._ranks[rank] = values, start, float((beyond - start).mean())
         return self._ranks[rank]
 
     def typical(self, share: float) -> float:
-        """The radius within which the average record sees `share` of the others."""
-        if share not in self._typical:  # the same few shares are asked at every release
+        """Return the radius within which the average record has `share` of the others."""
+        if share not in self._typical:  # every release uses the same few shares
             self._typical[share] = math.sqrt(float(np.quantile(self.squared, share)))
         return self._typical[share]
 
 
 def _rank(values: Floats, share: float) -> int:
-    """The rank that this share of the ascending values is beyond."""
+    """Return the rank that this share of the ascending values exceeds."""
     return min(int((1 - share) * len(values)), len(values) - 1)
 
 
 @lru_cache(maxsize=4096)
-def tolerated_losers(allowed: int, failure: float) -> float:
-    """The largest expected number of losers such that more than `allowed` of them is rarer than `failure`."""
+def tolerate_friendless(allowed: int, failure: float) -> float:
+    """Return the largest expected number of friendless records with P(more than `allowed`) < `failure`."""
     low, high = 0.0, allowed + 1.0
     for _ in range(50):
         middle = (low + high) / 2
@@ -67,8 +67,8 @@ def tolerated_losers(allowed: int, failure: float) -> float:
     return max(low, failure / 2)
 
 
-def friend_radii(spectrum: Floats) -> FriendRadii:
-    """Simulated distances for a spectrum (eigenvalues of A, descending)."""
+def simulate_friend_radii(spectrum: Floats) -> FriendRadii:
+    """Simulate the distances for a spectrum (eigenvalues of A, descending)."""
     return _simulate(np.ascontiguousarray(spectrum, dtype=np.float64).tobytes())
 
 
@@ -100,7 +100,7 @@ def _simulate(spectrum_bytes: bytes) -> FriendRadii:
 
 
 def _cross(groups: list[tuple[Floats, int]], probes: slice) -> Floats:
-    """The variance of the groups' inner products of some probes, given the lengths of both."""
+    """Compute the variance of the groups' inner products of some probes, given the lengths of both."""
     cross = np.zeros((probes.stop - probes.start, c.FRIEND_OTHERS))
     term = np.empty_like(cross)
     for lengths, members in groups:

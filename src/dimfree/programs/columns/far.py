@@ -1,6 +1,6 @@
-"""Votes for far entries compared with a bank of laws of real columns: a posterior over these laws. Sees no record.
+"""The posterior, given votes for far values, over stored distributions of real columns. Reads no record.
 
-Letters: z = an entry's offset from its center, in spreads.
+Letters: z = offset of a value from its center, in SDs.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _WEIGHTS = np.diff(np.concatenate([_HALF, 1 - _HALF[-2::-1]]))  # of the bins of
 
 
 class Laws(NamedTuple):
-    """Columns of real tables as they were seen before a vote: means of z over the bins of the quantile function."""
+    """Columns of real tables before a vote: means of z over the bins of the quantile function."""
 
     offsets: Floats  # (laws, bins)
     prior: Floats  # (laws,), logarithms
@@ -28,11 +28,11 @@ class Laws(NamedTuple):
 
 
 @cache
-def bank() -> Laws:
-    """The bank that comes with the package, and normal columns with a group at one level."""
+def load_laws() -> Laws:
+    """Load the stored distributions, and add normal columns with a group at one level."""
     with np.load(Path(__file__).with_name("laws.npz")) as stored:
         offsets, prior = np.sinh(stored["quantiles"] / 400), stored["prior"] / stored["prior"].sum()
-    groups = [_with_group(side * far, share) for far in _MIDDLES for share in c.GROUP_SHARES for side in (-1, 1)]
+    groups = [_add_group(side * far, share) for far in _MIDDLES for share in c.GROUP_SHARES for side in (-1, 1)]
     prior = np.append((1 - c.GROUP_PRIOR) * prior, np.full(len(groups), c.GROUP_PRIOR / len(groups)))
     offsets = np.concatenate([offsets, groups])
     passed = np.searchsorted(c.VOTE_LEVELS, np.abs(offsets), side="right")
@@ -43,8 +43,8 @@ def bank() -> Laws:
     return Laws(offsets, np.log(prior), votes)
 
 
-def _with_group(place: float, share: float) -> Floats:
-    """Bins of a normal column, so many of whose entries lie at one place."""
+def _add_group(place: float, share: float) -> Floats:
+    """Return the bins of a normal column with a share of values at one place."""
     below = np.cumsum(_WEIGHTS)
     group = below > 1 - share if place > 0 else below <= share
     return np.where(group, place, ndtri(below - _WEIGHTS / 2))
@@ -52,30 +52,30 @@ def _with_group(place: float, share: float) -> Floats:
 
 @dataclass(frozen=True, repr=False)
 class Far:
-    """What votes say of each column: probabilities of the laws, (columns, laws), in columns divided by `unit`."""
+    """Posterior probabilities of the distributions, (columns, laws), in columns divided by `unit`."""
 
     posterior: Floats
     unit: Floats
 
     @classmethod
     def read(cls, shares: Floats, noise: Floats, unit: Floats, before: "Far | None" = None) -> "Far":
-        laws, noise = bank(), noise[:, None] ** 2
+        laws, noise = load_laws(), noise[:, None] ** 2
         known = laws.prior if before is None else np.log(np.maximum(before.posterior, 1e-300))
         logs = np.zeros((len(shares), len(laws.prior))) + known
-        for seen, told in zip(shares.T, laws.votes.T, strict=True):  # one cell at a time
-            variance = noise + (c.LAW_ERROR * told) ** 2
-            logs -= 0.5 * ((seen[:, None] - told) ** 2 / variance + np.log(variance))
+        for seen, expected in zip(shares.T, laws.votes.T, strict=True):  # one cell at a time
+            variance = noise + (c.LAW_ERROR * expected) ** 2
+            logs -= 0.5 * ((seen[:, None] - expected) ** 2 / variance + np.log(variance))
         found = np.exp(logs - logs.max(axis=1, keepdims=True))
         return cls(found / found.sum(axis=1, keepdims=True), unit)
 
     def cut(self, caps: Floats) -> Floats:
-        """The probability, for each column, that more than a few of its entries lie beyond its cap, in its unit."""
-        beyond = (np.abs(bank().offsets) > caps[:, None, None]) @ _WEIGHTS
+        """Return the probability, by column, that more than a few of its values exceed its bound, in its unit."""
+        beyond = (np.abs(load_laws().offsets) > caps[:, None, None]) @ _WEIGHTS
         return np.asarray((self.posterior * (beyond > c.CUT_SHARE)).sum(axis=1))
 
 
-def taken(radius: float, rest: float, factor: float = 1.0) -> Floats:
-    """(laws,) how far clipping moves the mean of a column, in its unit, if it was divided by `factor` of that."""
-    z = bank().offsets
+def predict_bias(radius: float, rest: float, factor: float = 1.0) -> Floats:
+    """Predict, by distribution, the clipping bias of a column in its unit, if `factor` times that divides it."""
+    z = load_laws().offsets
     kept = radius / np.maximum(np.hypot(z / factor, rest), radius)
     return np.asarray((z * (1 - kept)) @ _WEIGHTS)

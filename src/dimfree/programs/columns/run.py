@@ -1,7 +1,7 @@
-"""Every column by itself: centre, spread, then one clipped mean. Gaussian releases: no test, no refusal by values.
+"""The per-column estimator: center and SD of every column, then one clipped mean. No test, no refusal by values.
 
-count (→ valid records) → magnitudes → places → centre → spreads → tails → lengths → mean. Everything after the count
-is one filter: Gaussian releases chosen by released values, their precisions summing to at most P (P17).
+count (→ valid records) → magnitudes → locations → center → SDs → tails → lengths → mean. Everything after the count is
+one privacy filter: Gaussian releases chosen by released values, their precisions summing to at most P (P17).
 """
 
 import math
@@ -10,183 +10,184 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtri
 
-from dimfree.accounting.budget import LARGEST_EPSILON, Budget, Neighbours
+from dimfree.accounting.budget import MAX_EPSILON, Budget, Neighbors
 from dimfree.accounting.calibrate import Calibration, calibrate_gaussian
 from dimfree.accounting.events import Branch, Costs, OnlyGaussian
 from dimfree.kernel import Session
 from dimfree.programs.choose import constants as c
-from dimfree.programs.choose.core import Size, early_rate, strength
-from dimfree.programs.columns.last import Answer, are_cut, clipping_radius, last_mean, look_at_lengths
+from dimfree.programs.choose.core import Size, choose_pilot_rate, compute_snr
+from dimfree.programs.columns.last import (
+    ClippedMean,
+    choose_clipping_radius,
+    has_unmeasured_records,
+    measure_lengths,
+    release_last_mean,
+)
 from dimfree.programs.columns.missing import count_missing
 from dimfree.programs.columns.opening import count_valid, learn_columns
-from dimfree.programs.columns.refine import measure_spreads, recentre
+from dimfree.programs.columns.refine import measure_sds, recenter
 from dimfree.programs.columns.state import ColumnState
 from dimfree.programs.columns.tails import widen_tails
 from dimfree.programs.learn import restore
-from dimfree.programs.learn.restore import Population, learned_population
-from dimfree.programs.learn.shrinkage import EarlierSpreads, learned_shape
-from dimfree.programs.learn.state import StageSetting
+from dimfree.programs.learn.restore import Population, learn_population
+from dimfree.programs.learn.shrinkage import EarlierSDs, learn_shape
+from dimfree.programs.learn.state import StepSetting
 from dimfree.programs.learn.tail import Lengths, Tail
-from dimfree.programs.run import CAUTION, Run, early_sample, open_table, public_size
-from dimfree.results.error_model import LearnedShape
+from dimfree.programs.run import CAUTION, Run, draw_pilot_sample, open_table, read_public_size
+from dimfree.results.error_model import EstimatedVariances
 from dimfree.results.release import Release
 
 METHOD = "columns"
 TOO_FEW_VALID = "Too few complete rows for this many columns at this budget, by their released number."
-TOO_FEW_PRESENT = "Too few entries for this many columns at this budget, by their released number."
+TOO_FEW_PRESENT = "Too few values for this many columns at this budget, by their released number."
 
 
 def release_columns(run: Run) -> Release:
-    """objective="relative", or on_missing="column": count, then columns; refused where the released number of records
-    is too small."""
-    calibration = calibrate_gaussian(run.budget, private_count=run.relation is Neighbours.ADD_REMOVE)
+    """Release objective="relative" or missing="available-case"; refuse if the released number of records is small."""
+    calibration = calibrate_gaussian(run.budget, private_count=run.relation is Neighbors.ADD_REMOVE)
     session, size = open_table(run, calibration)
-    refusal = _refused(run, size, calibration, session.costs())
-    return refusal or release_by_columns(run, session, calibration.menu[0], size)
+    refusal = _refuse_few(run, size, calibration, session.costs())
+    counted = replace(size, count=max(size.count, 1.0))
+    return refusal or release_by_columns(run, session, calibration.branches[0], counted)
 
 
-def untested_branch(run: Run, calibration: Calibration, size: Size, *, alone: bool) -> OnlyGaussian | None:
-    """The branch without a test, if every column may be read by itself and has enough records for it. Public.
+def choose_untested(run: Run, calibration: Calibration, size: Size, *, alone: bool) -> OnlyGaussian | None:
+    """Choose the branch without a test, if the per-column estimator applies and has enough records. Public.
 
-    `alone`: there are too few records for a core, so anything that can be answered is.
+    `alone`: there are too few records for a stable core.
     """
     branch, d = calibration.untested, run.dimension
     if branch is None or run.by_columns is None:
         return None
     if alone or run.by_columns == "relative":
-        enough = enough_for(run, size, branch)
-    else:  # where all columns are declared, down to noise of their range
-        least = float(np.clip(c.TOTAL_STRENGTH * d, *c.TOTAL_STRENGTHS)) if undeclared(run) else 1.0
-        enough = strength(size.count, run.relation, branch.mu**2, d) >= least
-    return branch if _certain(size) and enough else None
+        enough = has_enough_records(run, size, branch)
+    else:  # if all columns are declared, up to noise as large as their range
+        least = float(np.clip(c.TOTAL_SNR * d, *c.TOTAL_SNR_RANGE)) if count_undeclared(run) else 1.0
+        enough = compute_snr(size.count, run.relation, branch.mu**2, d) >= least
+    return branch if _has_certain_count(run, size) and enough else None
 
 
-def undeclared(run: Run) -> int:
-    """How many columns have no declared ends. Public."""
+def count_undeclared(run: Run) -> int:
+    """Count the columns without declared bounds. Public."""
     return int(np.isinf(run.limits[0]).sum())
 
 
-def enough_for(run: Run, size: Size, branch: Branch) -> bool:
-    """Whether there are enough records for a look at each column without declared ends. Public."""
-    return strength(size.count, run.relation, branch.mu**2, undeclared(run)) >= c.LEAST_STRENGTH
+def has_enough_records(run: Run, size: Size, branch: Branch) -> bool:
+    """Return whether there are enough records to estimate each column without declared bounds. Public."""
+    return compute_snr(size.count, run.relation, branch.mu**2, count_undeclared(run)) >= c.MIN_SNR
 
 
-def _certain(size: Size) -> bool:
-    """Whether the released number of records is surely not that of an empty table."""
-    return size.count >= c.SURE_COUNT * (size.stddev or 0.0)
+def _has_certain_count(run: Run, size: Size) -> bool:
+    """Return whether the released count is surely not that of an empty table; declared tables need none."""
+    if not count_undeclared(run):
+        return size.stddev is not None or size.count >= 1
+    return size.count >= c.MIN_COUNT_DEVIATIONS * (size.stddev or 0.0)
 
 
 def refuse_columns(run: Run) -> Release | None:
-    """Replace-one: the refusal that the public number of records alone decides, at no cost."""
+    """Refuse by the public number of records alone (replace-one), at no cost."""
     calibration = calibrate_gaussian(run.budget, private_count=False)
-    return _refused(run, public_size(run, calibration), calibration, run.no_costs())
+    return _refuse_few(run, read_public_size(run, calibration), calibration, run.no_costs())
 
 
 def release_by_columns(run: Run, session: Session, branch: Branch, size: Size) -> Release:
-    """The release of the columns route, on a branch of Gaussian releases alone (P17, P18)."""
-    setting, relative = StageSetting(session.take(branch), size.count, size.stddev or 0.0), run.by_columns == "relative"
+    """Run the per-column estimator on a branch of Gaussian releases alone (P17, P18)."""
+    setting, relative = StepSetting(session.take(branch), size.count, size.stddev or 0.0), run.by_columns == "relative"
     state = ColumnState.at_start(setting, branch.mu, run.limits, relative=relative)
-    if reading := {"drop": count_valid, "column": count_missing}.get(run.on_missing):
+    if reading := {"complete-case": count_valid, "available-case": count_missing}.get(run.missing):
         state = reading(state)
-    if reading and state.strength < c.LEAST_STRENGTH:
-        reason = TOO_FEW_VALID if run.on_missing == "drop" else TOO_FEW_PRESENT
-        return run.refused(reason, METHOD, session.costs(), count=size.count)
-    state, tail = _learned_early(size, state), None
+    if reading and state.snr < c.MIN_SNR:
+        reason = TOO_FEW_VALID if run.missing == "complete-case" else TOO_FEW_PRESENT
+        return run.refuse(reason, METHOD, session.costs(), count=size.count)
+    state, tail = _learn_early(size, state), None
     if state.scores is not None:
-        state, tail = look_at_lengths(state)
-        radius, bias = clipping_radius(state, tail)
-        if radius * math.hypot(1.0, bias) > state.widest_record:
-            state, tail = replace(state, earlier=EarlierSpreads(state.stddev, state.log_variance)), None
+        state, tail = measure_lengths(state)
+        radius, bias = choose_clipping_radius(state, tail)
+        if state.gain_of_clipping(radius * math.hypot(1.0, bias)) < c.MIN_CLIPPING_GAIN:
+            state, tail = replace(state, earlier=EarlierSDs(state.stddev, state.log_variance)), None
     if tail is None:
         state = state.within_limits()
-    state, answer = last_mean(state, tail)
+    state, answer = release_last_mean(state, tail)
     words = {"objective": "relative" if relative else "total"}
-    public = size.public | (_averaged(state) if run.on_missing == "drop" else {})
-    return run.answered(_stated(state, answer, tail), METHOD, session.costs(), public, words)
+    public = size.public | (_bound_averaged(state) if run.missing == "complete-case" else {})
+    return run.answer_learned(_state_results(state, answer, tail), METHOD, session.costs(), public, words)
 
 
-def _learned_early(size: Size, state: ColumnState) -> ColumnState:
-    """What `learned` tells, where records are many from a sample of them; the state is about all records (P16)."""
-    present = min(1.0, float(state.counts.min()) / size.count)  # released: of the column that has the fewest entries
-    rate = early_rate(size, state.precision, state.setting.view.dimension, present)
+def _learn_early(size: Size, state: ColumnState) -> ColumnState:
+    """Learn from a pilot sample where records are many; the returned state is about all records (P16)."""
+    present = min(1.0, float(state.counts.min()) / size.count)  # released: of the column with the fewest values
+    rate = choose_pilot_rate(size, state.precision, state.setting.view.dimension, present)
     if rate >= 1:
-        return learned(state)
-    setting = state.setting.on_sample(early_sample(state.setting.view, size, rate)[0], rate)
-    return replace(learned(replace(state, setting=setting)), setting=state.setting)
+        return learn_before_lengths(state)
+    setting = state.setting.on_sample(draw_pilot_sample(state.setting.view, size, rate)[0], rate)
+    return replace(learn_before_lengths(replace(state, setting=setting)), setting=state.setting)
 
 
-def _averaged(state: ColumnState) -> dict[str, float]:
-    """What the number of valid records, where it was released, exceeds with high probability."""
+def _bound_averaged(state: ColumnState) -> dict[str, float]:
+    """Return a lower bound, of high probability, of the released number of valid records."""
     return {"averaged_at_least": max(1.0, state.setting.count - 2 * state.setting.count_stddev)}
 
 
-def learned(state: ColumnState) -> ColumnState:
-    """Centre and spread of every column: all that is known before the records' lengths are looked at.
+def learn_before_lengths(state: ColumnState) -> ColumnState:
+    """Estimate center and SD of every column, before the length histogram.
 
-    Where the declared ranges are hardly wider than what was seen in them, these are the answer's ball.
+    If the declared ranges are hardly wider than the estimates, they are the answer's ball.
     """
     if not state.open.any():
         return state
     state = learn_columns(state)
-    if state.pays:
-        return widen_tails(measure_spreads(recentre(state)))
-    earlier = EarlierSpreads(state.stddev, np.where(state.narrow, np.inf, state.log_variance))
+    if state.gain_of_clipping(c.USUAL_RADIUS * state.length) >= c.MIN_CLIPPING_GAIN:
+        return widen_tails(measure_sds(recenter(state)))
+    earlier = EarlierSDs(state.stddev, np.where(state.narrow, np.inf, state.log_variance))
     return replace(state, earlier=earlier)
 
 
-def _refused(run: Run, size: Size, calibration: Calibration, ledger: Costs) -> Release | None:
-    """A public refusal: the released number of records is too small for this many columns."""
-    if enough_for(run, size, calibration.menu[0]) and _certain(size):
+def _refuse_few(run: Run, size: Size, calibration: Calibration, ledger: Costs) -> Release | None:
+    """Refuse if the released number of records is too small for the number of columns."""
+    if has_enough_records(run, size, calibration.branches[0]) and _has_certain_count(run, size):
         return None
-    failure, dimension = run.failure / CAUTION, undeclared(run)
+    failure, dimension = run.failure / CAUTION, count_undeclared(run)
+    unbounded = " without bounds" if dimension < run.dimension else ""
+    asked = "missing='available-case'" if run.missing == "available-case" else "objective='relative'"
+    needed = count_records_needed(run.budget, run.relation, dimension, failure)
     reason = (
-        f"Too few records for {_asked(run)} with {dimension} columns{_unbounded(run)} at this budget: about "
-        f"{records_needed(run.budget, run.relation, dimension, failure)} are needed{_or_epsilon(run, size, failure)}."
+        f"Too few records for {asked} with {dimension} columns{unbounded} at this budget: about {needed} are needed"
+        f"{_suggest_epsilon(run, size, failure)}."
     )
-    reason += "" if run.on_missing == "column" else " objective='total' may work."
-    return run.refused(reason, METHOD, ledger, count=size.count)
+    reason += "" if run.missing == "available-case" else " objective='total' may work."
+    return run.refuse(reason, METHOD, ledger, count=size.count)
 
 
-def records_needed(budget: Budget, relation: Neighbours, dimension: int, failure: float) -> int:
-    """The fewest records that objective="relative" accepts for so many columns without declared ends, but for the
-    probability `failure`. Public.
+def count_records_needed(budget: Budget, relation: Neighbors, dimension: int, failure: float) -> int:
+    """Return the number of records that objective="relative" needs for columns without declared bounds. Public.
 
-    Under add/remove the released number of records decides, and may fall below their number by chance. The refusal,
-    `dimfree.plan` and docs/choosing.md state this number.
+    `failure`: probability of a refusal, since under add/remove the released number decides. The refusal, `dimfree.plan`
+    and docs/how-to/epsilon-and-delta.md state this number.
     """
-    calibration = calibrate_gaussian(budget, private_count=relation is Neighbours.ADD_REMOVE)
+    calibration = calibrate_gaussian(budget, private_count=relation is Neighbors.ADD_REMOVE)
     stddev = calibration.count_stddev or 0.0
-    enough = c.LEAST_STRENGTH / strength(1.0, relation, calibration.menu[0].mu ** 2, dimension)
-    return math.ceil(max(enough, c.SURE_COUNT * stddev) - float(ndtri(failure)) * stddev)
+    enough = c.MIN_SNR / compute_snr(1.0, relation, calibration.branches[0].mu ** 2, dimension)
+    return math.ceil(max(1.0, enough, c.MIN_COUNT_DEVIATIONS * stddev) - float(ndtri(failure)) * stddev)
 
 
-def _unbounded(run: Run) -> str:
-    return " without bounds" if undeclared(run) < run.dimension else ""
-
-
-def _asked(run: Run) -> str:
-    """Why every column is read by itself."""
-    return "on_missing='column'" if run.on_missing == "column" else "objective='relative'"
-
-
-def _or_epsilon(run: Run, size: Size, failure: float) -> str:
-    """With which epsilon as many records would do; nothing where none would."""
+def _suggest_epsilon(run: Run, size: Size, failure: float) -> str:
+    """Suggest an epsilon at which as many records suffice; an empty string if there is none."""
 
     def suffices(epsilon: float) -> bool:
         budget = Budget(epsilon, run.budget.delta)
-        return records_needed(budget, run.relation, undeclared(run), failure) <= size.count
+        return count_records_needed(budget, run.relation, count_undeclared(run), failure) <= size.count
 
-    if not suffices(LARGEST_EPSILON):
+    if not suffices(MAX_EPSILON):
         return ""
-    low, high = math.log(run.budget.usable_epsilon), math.log(LARGEST_EPSILON)
+    low, high = math.log(run.budget.usable_epsilon), math.log(MAX_EPSILON)
     for _ in range(12):
         middle = (low + high) / 2
         low, high = (low, middle) if suffices(math.exp(middle)) else (middle, high)
-    return f", or for as many an epsilon of about {math.exp(high):.3g}"
+    return f", or an epsilon of about {math.exp(high):.3g} for as many records"
 
 
-def _stated_within_limits(state: ColumnState, answer: Answer) -> restore.Answer:
-    """The same where declared ranges hold every record: a spread that was not seen is the largest that they allow."""
+def _state_within_limits(state: ColumnState, answer: ClippedMean) -> restore.Answer:
+    """Make the answer within declared bounds: an SD without an estimate is the largest that they allow."""
     low, high = state.limits
     mean = np.clip(answer.mean, low, high)
     most = np.maximum(np.sqrt((mean - low) * (high - mean)), np.sqrt(answer.variance))
@@ -195,40 +196,45 @@ def _stated_within_limits(state: ColumnState, answer: Answer) -> restore.Answer:
         stddev, log_variance = np.minimum(state.earlier.stddev, most), state.earlier.log_variance
     error = np.sqrt(log_variance + c.STATED_MODEL_ERROR**2)
     above = np.minimum(error, np.maximum(np.log(most / stddev), 0.0) / 2 + 1e-9)
-    shape = LearnedShape(stddev**2, np.where(error > c.VAGUE, np.inf, error), log_above=above)
+    shape = EstimatedVariances(stddev**2, np.where(error > c.UNRESOLVED_ERROR, np.inf, error), log_above=above)
     within = Population(correlation=1.0, unmeasured=False)
     present = state.present if state.setting.view.by_entry else None
-    return restore.Answer(mean, answer.variance, shape, reach=answer.reach(), population=within, present=present)
+    return restore.Answer(mean, answer.variance, shape, clipping=answer.clipping(), population=within, present=present)
 
 
-def _stated(state: ColumnState, answer: Answer, tail: Tail | None) -> restore.Answer:
-    """What the release says of the mean and of the spread of each column.
+def _state_results(state: ColumnState, answer: ClippedMean, tail: Tail | None) -> restore.Answer:
+    """Make the answer: the mean, and the SD of each column.
 
-    Where only zeros were seen, a score cannot tell how large the other entries are: such a spread is not learned.
+    The SD of a column that shows only zeros is unresolved: scores do not show the size of other values.
     """
     if tail is None:
-        return _stated_within_limits(state, answer)
+        return _state_within_limits(state, answer)
     assert state.scores is not None
-    shape = learned_shape(state.scores, answer.mean, answer.variance, state.earlier)
-    constant = np.sqrt(shape.variances) < c.FLOAT_RESOLUTION * np.abs(answer.mean)  # as far as floats can tell
+    shape = learn_shape(state.scores, answer.mean, answer.variance, state.earlier)
+    constant = np.sqrt(shape.variances) < c.FLOAT_RESOLUTION * np.abs(answer.mean)  # up to floating-point resolution
     lengths = Lengths(tail, answer.ball, answer.bias)
-    far = lengths.some_unmeasured  # some records lie so far out that it is not known how far
+    far = lengths.some_unmeasured  # some records lie beyond the length histogram
     assert state.far is not None  # every path votes
     odds = state.far.cut(answer.ball.cap * state.scale / state.far.unit)
-    cut = doubt = (odds >= c.CUT_DOUBT) | state.unseen
+    cut = doubt = (odds >= c.CUT_PROBABILITY) | state.unseen
     cut = cut if cut.any() else odds == odds.max()  # some column has them
-    unknown = state.unseen | constant | (cut & are_cut(state, tail, answer.ball.radius)) | (doubt & (not tail.told))
+    unknown = (
+        state.unseen
+        | constant
+        | (cut & has_unmeasured_records(state, tail, answer.ball.radius))
+        | (doubt & (not tail.resolved))
+    )
     shape = replace(shape, log_stddev=np.where(unknown, np.inf, shape.log_stddev))
-    zeros = state.unseen & far  # perhaps by what is not zero there
-    one_value = zeros & ~shape.learned
+    zeros = state.unseen & far  # perhaps by nonzero values there
+    without_interval = zeros & ~shape.learned
     return restore.Answer(
         mean=answer.mean,
         variance=answer.variance,
-        shape=shape,
-        reach=answer.reach(),
+        estimated_variances=shape,
+        clipping=answer.clipping(),
         bias=answer.bias,
         hidden=answer.hidden,
-        population=learned_population(lengths, answer.mean, shape.variances * state.present),
-        one_value=one_value if one_value.any() else None,
+        population=learn_population(lengths, answer.mean, shape.variances * state.present),
+        without_interval=without_interval if without_interval.any() else None,
         present=state.present if state.setting.view.by_entry else None,
     )

@@ -1,7 +1,7 @@
-"""The state of a run that reads every column by itself. Every step takes a state and returns a new one.
+"""The state of the per-column estimator. Every step takes a state and returns a new one.
 
-A state holds released values and public numbers, and the setting through which mechanisms see the records. The whole
-run is Gaussian releases whose precisions sum to at most P, whatever was released before (P17). Letters: P = precision
+A state holds released values and public numbers, and the setting through which queries read the records. The whole run
+is Gaussian releases whose precisions sum to at most P, whatever was released before (P17). Letters: P = precision
 of the run, d = columns, n̂ = released number of records.
 """
 
@@ -15,42 +15,42 @@ import numpy as np
 from dimfree._types import Booleans, Floats
 from dimfree.kernel import Released
 from dimfree.programs.choose import constants as c
-from dimfree.programs.choose.core import strength
+from dimfree.programs.choose.core import compute_snr
 from dimfree.programs.columns.far import Far
-from dimfree.programs.learn.shrinkage import EarlierSpreads, VarianceRelease
-from dimfree.programs.learn.state import StageSetting
+from dimfree.programs.learn.shrinkage import EarlierSDs, VarianceRelease
+from dimfree.programs.learn.state import StepSetting
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, repr=False)
 class ColumnState:
-    """Centre and spread of every column as known so far, and the precision that is left."""
+    """Estimated center and SD of every column, and the remaining precision."""
 
-    setting: StageSetting
-    limits: tuple[Floats, Floats]  # the declared ends of each column; infinite where none were declared
-    relative: bool  # whether columns count by their own spread (objective="relative")
+    setting: StepSetting
+    limits: tuple[Floats, Floats]  # the declared bounds of each column; infinite if not declared
+    relative: bool  # whether errors are relative to the SD of each column (objective="relative")
     precision: float  # P
     left: float
-    centre: Floats
-    centre_variance: Floats
+    center: Floats
+    center_variance: Floats
     stddev: Floats
     log_variance: Floats  # of ln stddev
-    unseen: Booleans  # columns in which only zeros were seen, or entries beyond all cells
-    narrow: Booleans  # columns that may be narrower than any look could tell, down to constant ones
-    one_value: Booleans  # those of them that likely hold one value: their spread is what the noise may hide
-    present: Floats  # share of the records that have an entry; 1 where a record without one is invalid
+    unseen: Booleans  # columns that show only zeros, or values beyond all cells
+    narrow: Booleans  # columns that may be narrower than any histogram resolves, down to constant ones
+    without_interval: Booleans  # those of them that are likely constant: their SD is what the noise may hide
+    present: Floats  # share of the records that have a value; 1 if a record without one is invalid
     present_stddev: Floats  # of that share
     releases: int = 0
-    far: Far | None = None  # what votes say of entries far out
+    far: Far | None = None  # the posterior of far values by the votes
     scores: VarianceRelease | None = None
-    earlier: EarlierSpreads | None = None  # before the scores
+    earlier: EarlierSDs | None = None  # before the scores
 
     @classmethod
     def at_start(
-        cls, setting: StageSetting, mu: float, limits: tuple[Floats, Floats], *, relative: bool
+        cls, setting: StepSetting, mu: float, limits: tuple[Floats, Floats], *, relative: bool
     ) -> "ColumnState":
-        """Nothing is known of any column but declared ends."""
+        """Start with the declared bounds alone."""
         d, precision = setting.view.dimension, mu**2 * (1 - 1e-9)
         nothing, none = np.zeros(d), np.zeros(d, dtype=np.bool_)
         vague = np.full(d, 2 * c.UNCERTAIN_LOG_VARIANCE)
@@ -59,22 +59,23 @@ class ColumnState:
         return cls(setting, limits, relative, precision, precision, *known)
 
     def within_limits(self) -> "ColumnState":
-        """The state whose balls hold every record, where all columns have declared ends.
+        """Return the state whose balls contain every record, if all columns have declared bounds.
 
-        They lie about the middles. How far the means are from there counts times the error of the number of records,
-        which is released again; the share of present entries is not, and there the learned centers stay.
+        Their centers are the middles of the bounds. The offset of a mean from there is multiplied by the error of the
+        number of records, which is released again; shares of present values are not: there the estimated centers stay.
         """
         by_entry, low, high = self.setting.view.by_entry, *self.limits
         middle = low + (high - low) / 2
-        state = self if by_entry else replace(self._recounted((self.centre - middle) / (high - middle)), centre=middle)
-        return replace(state, centre_variance=np.zeros_like(middle), stddev=state.farthest)
+        state = self if by_entry else replace(self._recount((self.center - middle) / (high - middle)), center=middle)
+        wide = state.farthest
+        return replace(state, center_variance=np.zeros_like(middle), stddev=np.sqrt(wide * state.bounded_sd(wide)))
 
-    def _recounted(self, places: Floats) -> "ColumnState":
-        """With a better number of records, as far as means at these places of half a range ask for it."""
+    def _recount(self, places: Floats) -> "ColumnState":
+        """Release the number of records again, as precisely as means at these places of half a range need it."""
         setting = self.setting
         if not setting.count_stddev:
             return self
-        off = float(np.sqrt(np.mean(places**2))) or c.USUAL_PLACE
+        off = float(np.sqrt(np.mean(places**2))) or c.USUAL_OFFSET
         share = off / (math.sqrt(len(places)) + off) * self.left / self.precision
         state, found = self.release(share, setting.view.valid_count)
         weight = setting.count_stddev**2 / (setting.count_stddev**2 + found.stddev**2)
@@ -83,30 +84,40 @@ class ColumnState:
 
     @property
     def declared(self) -> Booleans:
-        """Which columns have declared ends."""
+        """The columns with declared bounds."""
         return np.asarray(np.isfinite(self.limits[0]))
 
     @property
     def open(self) -> Booleans:
-        """Which columns are looked at: with few records only those that have no declared ends."""
-        enough = self._strength(len(self.present)) >= c.LEAST_STRENGTH
+        """The columns that are estimated: with few records only those without declared bounds."""
+        enough = self._compute_snr(len(self.present)) >= c.MIN_SNR
         return ~self.declared | enough
 
-    @property
-    def pays(self) -> bool:
-        """Whether a ball of learned scales promises less noise than one that holds all declared ranges."""
-        return self.widest_record > c.WIDE_BOUNDS * self.length
+    def bounded_sd(self, wide: Floats) -> Floats:
+        """Return the SD of each column for a ball that contains all values, up to `wide` from the center.
 
-    @property
-    def widest_record(self) -> float:
-        """The length of a record at the declared ends of all columns, from their middles, over `scale`."""
-        half = np.where(self.declared, np.subtract(*self.limits[::-1]) / 2, np.inf)
-        return float(np.linalg.norm(half / self.scale))
+        The scales √(wide·SD) give the least noise relative to the SDs, never more than the ranges as scales; a minimum
+        SD limits what a narrow column costs the others.
+        """
+        return np.clip(self.stddev, c.MIN_BOUNDED_SD * wide, wide) if self.relative else wide
+
+    def gain_of_clipping(self, radius: float) -> float:
+        """Return the factor by which a ball of this radius lowers the noise below that of all declared ranges.
+
+        It is the geometric mean over columns, without those that may be constant; infinite if a column has no bounds.
+        """
+        if not self.declared.all():
+            return math.inf
+        half = np.subtract(*self.limits[::-1]) / 2
+        scale = np.sqrt(half * self.bounded_sd(half))
+        held, varies = scale * np.linalg.norm(half / scale), ~self.narrow
+        gains = np.log(held / (self.scale * radius))[varies if varies.any() else slice(None)]
+        return float(np.exp(gains.mean()))
 
     @property
     def farthest(self) -> Floats:
-        """How far an entry of each column may lie from its centre."""
-        return np.maximum(self.centre - self.limits[0], self.limits[1] - self.centre)
+        """The largest distance of a value of each column from its center."""
+        return np.maximum(self.center - self.limits[0], self.limits[1] - self.center)
 
     @property
     def longest_record(self) -> float:
@@ -114,58 +125,64 @@ class ColumnState:
         return float(np.linalg.norm(self.farthest / self.scale)) * (1 + 1e-9)
 
     @property
-    def strength(self) -> float:
-        """n̂·√(P/d): how far a column's number of records stands above its noise, of d columns that are looked at."""
-        return self._strength(int(self.open.sum()))
+    def snr(self) -> float:
+        """n̂·√(P/d): the number of records over the noise of a column's count, d = number of estimated columns."""
+        return self._compute_snr(int(self.open.sum()))
 
-    def _strength(self, columns: int) -> float:
+    def _compute_snr(self, columns: int) -> float:
         setting = self.setting
         count = setting.count * float(self.present.mean())
-        return strength(count, setting.relation, self.precision, columns)
+        return compute_snr(count, setting.relation, self.precision, columns)
 
     @property
     def ease(self) -> float:
-        """The part of a usual share of P that shows as much where records are many."""
-        return min(1.0, c.EASY_STRENGTH / self.strength)
+        """The factor by which shares of P fall if records are many."""
+        return min(1.0, c.EASY_SNR / self.snr)
 
     @property
     def counts(self) -> Floats:
-        """The released number of records that have an entry, of each column."""
+        """The released number of records with a value, of each column."""
         return self.setting.count * self.present
 
     @property
     def miscount(self) -> Floats:
-        """The deviation of the share of present entries, as a part of it."""
+        """The SD of the share of present values, relative to it."""
         return self.present_stddev / self.present
 
     @property
     def count_stddevs(self) -> Floats:
-        """Of `counts`."""
+        """The SDs of `counts`."""
         return np.hypot(self.setting.count_stddev * self.present, self.setting.count * self.present_stddev)
 
     @property
-    def about_centre(self) -> Floats:
-        """The spread of each column about its centre, whose own error is included; no entry lies beyond its ends."""
-        return np.asarray(np.minimum(np.sqrt(self.stddev**2 + self.centre_variance), self.farthest))
+    def sd_about_center(self) -> Floats:
+        """The SD of each column about its center, with the error of the center; no value lies beyond its bounds.
+
+        In an almost constant column any other value within its bounds is within the usual radius.
+        """
+        usual = self.farthest / (c.USUAL_RADIUS * math.sqrt(len(self.stddev)))
+        least = np.where(self.declared & self.narrow, usual, 0.0)
+        about = np.maximum(np.sqrt(self.stddev**2 + self.center_variance), least)
+        return np.asarray(np.minimum(about, self.farthest))
 
     @property
     def scale(self) -> Floats:
-        """What each column is divided by before records are clipped to a ball.
+        """The divisor of each column before records are clipped to a ball.
 
-        Where columns count by their own units, those of one value together add at most a tenth to the squared length:
-        values that may not exist do not make the noise of the others larger.
+        With objective="total", constant columns together add at most a tenth to the squared length: values that may not
+        exist do not increase the noise of the others.
         """
-        about, hidden = self.about_centre, self.one_value
+        about, hidden = self.sd_about_center, self.without_interval
         if self.relative:
             return about
         rest = float(about[~hidden].sum())
-        most = c.ONE_VALUE_PART * rest / hidden.sum() if hidden.any() and rest > 0 else np.inf
+        most = c.MAX_ONE_VALUE_SHARE * rest / hidden.sum() if hidden.any() and rest > 0 else np.inf
         return np.asarray(about / np.sqrt(np.where(hidden, np.minimum(about, most), about)))
 
     @property
     def parts(self) -> Floats:
-        """What each column adds to the length of a record, in columns divided by `scale`; 0 in a missing entry."""
-        return self.about_centre / self.scale * np.sqrt(self.present)
+        """The contribution of each column to the length of a record, divided by `scale`; a missing value adds 0."""
+        return self.sd_about_center / self.scale * np.sqrt(self.present)
 
     @property
     def length(self) -> float:
@@ -174,26 +191,26 @@ class ColumnState:
 
     @property
     def longest(self) -> float:
-        """The largest spread of a column divided by its `scale`."""
-        return float((self.about_centre / self.scale).max())
+        """The largest SD of a column divided by its `scale`."""
+        return float((self.sd_about_center / self.scale).max())
 
     @property
-    def cap(self) -> float:
-        """How far one entry counts, in columns divided by `scale`. Released values alone decide it."""
-        return max(c.ENTRY_LENGTHS * self.length, c.ENTRY_SPREADS * self.longest)
+    def column_bound(self) -> float:
+        """The clipping bound of one value, divided by `scale`; it follows from released values."""
+        return max(c.ENTRY_LENGTHS * self.length, c.ENTRY_SDS * self.longest)
 
     @property
     def rank(self) -> float:
-        """How many columns share the length of a record."""
+        """The effective number of columns in the length of a record."""
         squares = self.parts**2
         return float(squares.sum() ** 2 / (squares**2).sum())
 
     @property
     def widest(self) -> float:
-        """How many columns as long as the longest one would have all of the length of a record."""
+        """The squared length of a record over the largest contribution of a column."""
         return (self.length / float(self.parts.max())) ** 2
 
     def release(self, share: float, query: Callable[[float], Released[T]]) -> tuple["ColumnState", Released[T]]:
-        """What a query releases at the mu of a share of P, or of what is left; the state has paid for it (P17)."""
+        """Release a query at the mu of a share of P, or of the remaining precision, which the state pays (P17)."""
         taken = min(share * self.precision, self.left)
         return replace(self, left=self.left - taken, releases=self.releases + 1), query(math.sqrt(taken))
