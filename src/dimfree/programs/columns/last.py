@@ -64,7 +64,7 @@ def release_last_mean(state: ColumnState, tail: Tail | None) -> tuple[ColumnStat
     if tail is None or radius >= state.longest_record:  # every record counts in full
         return state, ClippedMean(mean, variance, ball, None, 0.0, None)
     cut_off = float(tail.excess(np.array([radius]), c.MAX_CLIPPED_LEVEL)[0])  # lengths, of all records together
-    hidden = np.where(state.declared, 1.0, c.HIDDEN_BIAS_SHARE) * cut_off / state.counts * scale
+    hidden = np.where(state.declared & state.narrow, 1.0, c.HIDDEN_BIAS_SHARE) * cut_off / state.counts * scale
     return state, ClippedMean(mean, variance, ball, tail.bound_clipped(min(ball.radius, ball.cap)), bias, hidden)
 
 
