@@ -144,9 +144,27 @@ def coordinates() -> str:
     return svg(720, 255, "The noise of one signal on its columns, and along cosine waves", parts)
 
 
+def groups() -> str:
+    """Means of simulated patients in four wards, as `plot` draws them."""
+    import pandas as pd
+
+    from dimfree import release_group_means
+    from dimfree.results.tables import encode_picture
+    from dimfree.testing import SeededNoise
+
+    rng, patients = np.random.default_rng(0), 8000
+    typical = {"cardiology": (63, 5.1), "surgery": (52, 4.2), "geriatrics": (81, 8.3), "pediatrics": (8, 2.9)}
+    ward = rng.choice(list(typical), patients)
+    age = [rng.normal(typical[each][0], 6) for each in ward]
+    visits = pd.DataFrame({"ward": ward, "age": age, "stay (days)": [rng.gamma(2, typical[w][1] / 2) for w in ward]})
+    budget = {"epsilon": 1.0, "delta": 1e-6, "noise": SeededNoise(7)}
+    means = release_group_means(visits, by="ward", groups=list(typical), **budget)
+    return encode_picture(means.plot(), ".svg").decode()
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    for draw in (friends, stages, shape, coordinates):
+    for draw in (friends, stages, shape, coordinates, groups):
         (FOLDER / f"{draw.__name__}.svg").write_text(draw(), encoding="utf-8")
 
 
