@@ -168,3 +168,20 @@ def test_no_records_are_refused_for_free_where_their_number_is_public(objective,
     release = release_mean(np.zeros((0, 2)), **given, ledger=ledger, noise=SeededNoise(0), **BUDGET)
     assert release.refused
     assert ledger.status().charges == 0
+
+
+@relations
+@pytest.mark.parametrize("missing", ["raise", "complete-case", "available-case"])
+@pytest.mark.parametrize("objective", ["auto", "relative", "total"])
+def test_a_handful_of_records_within_bounds_has_an_answer_within_them(objective, missing, relation):
+    """Also where the released number of records is negative."""
+    given = {"bounds": ends(4), "objective": objective, "missing": missing, "neighbors": relation}
+    covered = []
+    for seed in range(12):
+        table = indicators(1 + seed, 4, seed)
+        release = release_mean(table, **given, noise=SeededNoise(seed), **BUDGET)
+        low, high = release.confidence_interval(target="sample")
+        assert ((release.mean >= 0) & (release.mean <= 1) & (low <= high)).all()
+        mean = table.mean().to_numpy()
+        covered.append((low <= mean) & (mean <= high))
+    assert np.mean(covered) > 0.8
